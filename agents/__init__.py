@@ -1,0 +1,1 @@
+"""Controllers: fixed settings, operator rules, and policies learnt by PPO or distilled from it."""

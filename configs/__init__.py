@@ -1,0 +1,1 @@
+"""Data only: scenarios, studies and training settings as YAML, found through ``importlib.resources``."""

@@ -1,0 +1,34 @@
+"""Signalling storms in mobile core networks: a simulator, controllers and a search for the best settings.
+
+The public functions are loaded when they are first used, so ``import signalstorm`` is quick and pulls in
+neither Numba nor pydantic nor torch.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "export": "signalstorm.experiments.export:export",
+    "simulate": "signalstorm.experiments.simulate:simulate",
+    "tune": "signalstorm.experiments.tune:tune",
+}
+"""Where each public name lives, as ``module:attribute``."""
+
+__all__ = ["__version__", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use and keep it."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'signalstorm' has no attribute {name!r}")
+    module, attribute = _PUBLIC[name].split(":")
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *_PUBLIC})
