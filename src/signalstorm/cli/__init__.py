@@ -1,0 +1,41 @@
+"""The command ``signalstorm``.
+
+``app.py`` lists the sub-commands and each has a file of its own. Those files import heavy modules (numpy,
+numba, pydantic, optuna, gymnasium) inside their functions only, so that ``--help`` stays quick.
+"""
+
+import sys
+from collections.abc import Sequence
+
+EXIT_OK = 0
+"""Done."""
+EXIT_REJECTED = 1
+"""The command ran, but found no acceptable answer or a check failed."""
+EXIT_WRONG_INPUT = 2
+"""The command line, a file or a value in it is wrong."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave the process with its exit code.
+
+    Args:
+        arguments: The words after ``signalstorm``; those of the process if omitted.
+
+    Raises:
+        SystemExit: Always: 0 done, 1 no acceptable answer or a failed check, 2 wrong input.
+    """
+    from signalstorm.cli.app import app
+
+    try:
+        app(args=arguments, prog_name="signalstorm")
+    except Exception as error:
+        if not _is_wrong_input(error):
+            raise
+        print(f"signalstorm: {error}", file=sys.stderr)  # noqa: T201  (the command line may print)
+        raise SystemExit(EXIT_WRONG_INPUT) from error
+
+
+def _is_wrong_input(error: Exception) -> bool:
+    """Tell the project's own errors from mistakes in the program, without loading the model for it."""
+    errors = sys.modules.get("signalstorm.envs.model.errors")
+    return errors is not None and isinstance(error, errors.SignalstormError)

@@ -1,0 +1,46 @@
+"""The sub-commands, in the order in which ``--help`` shows them.
+
+To add one: write ``cli/<name>.py`` with a function whose signature is the command's, import it here and add a
+line to ``_COMMANDS``.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from signalstorm import __version__
+from signalstorm.cli.versions import versions
+
+_COMMANDS: tuple[Callable[..., Any], ...] = (versions,)
+
+app = typer.Typer(
+    name="signalstorm",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"signalstorm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def signalstorm(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave."),
+    ] = False,
+) -> None:
+    """Simulate signalling storms in mobile core networks and find the settings that end them soonest.
+
+    Results go to stdout, progress to stderr. Exit codes: 0 done, 1 no acceptable answer or a failed check,
+    2 wrong input.
+    """
+
+
+for _command in _COMMANDS:
+    app.command()(_command)
