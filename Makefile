@@ -33,10 +33,10 @@ lint: $(VENV)/.installed-$(TEST_EXTRAS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# Numba tells coverage which lines it compiles, so this run starts with an empty kernel cache of its own.
+# Coverage learns from Numba which kernel lines are compiled: hence the switch and an empty kernel cache.
 quick-tests: $(VENV)/.installed-$(TEST_EXTRAS)
 	cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
-	SIGNALSTORM_CACHE_DIR="$$cache" $(BIN)/pytest -m 'not long' \
+	SIGNALSTORM_CACHE_DIR="$$cache" NUMBA_JIT_COVERAGE=1 $(BIN)/pytest -m 'not long' \
 	    --cov --cov-report=term --cov-fail-under=$(COVERAGE) $(PYTEST_ARGS)
 
 validate: $(VENV)/.installed-$(TEST_EXTRAS)

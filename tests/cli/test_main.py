@@ -17,6 +17,14 @@ from signalstorm.cli.common import start
 Run = Callable[..., tuple[int, str, str]]
 
 
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep colours and the width of a terminal, which some machines force, out of the help texts."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("typer.rich_utils.FORCE_TERMINAL", None)
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", None)
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command in this process; returns the exit code, stdout and stderr."""

@@ -37,8 +37,9 @@ def signalstorm(
 ) -> None:
     """Simulate signalling storms in mobile core networks and find the settings that end them soonest.
 
-    Results go to stdout, progress to stderr. Exit codes: 0 done, 1 no acceptable answer or a failed check,
-    2 wrong input.
+    Results go to stdout, progress to stderr.
+
+    Exit codes: 0 done, 1 no acceptable answer or a failed check, 2 wrong input.
     """
 
 
