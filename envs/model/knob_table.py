@@ -1,0 +1,219 @@
+"""The knob table: every setting that an operator can change, or that a what-if may change.
+
+It is the only source of action spaces, search spaces, validators, exporters and documentation tables.
+Command forms and ranges are those of the public "Command Line Interface Reference" of StarOS, cited by
+release and page (CLI-R17 p5406), and of its "Release Change Reference" (RCR-R17).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+KnobValue = int | float | str
+"""A knob's value: a number in the knob's unit, or one of its words."""
+
+OFF = "off"
+"""The value of `nop_rate` that means: no gate at all."""
+
+Change = Literal["live", "association restart", "reload"]
+"""What changing a knob costs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """One row of the table."""
+
+    name: str
+    """The name, with the unit at its end where it has one."""
+    element: str
+    """The part of the topology that the knob belongs to."""
+    meaning: str
+    """What it sets, in one sentence part."""
+    kind: Literal["float", "int", "choice"]
+    """Numbers on a grid, whole numbers on a grid, or words."""
+    unit: str = ""
+    """The unit of the value, of the range and of the step."""
+    low: float = 0.0
+    """Smallest legal value, in the unit."""
+    high: float = 0.0
+    """Largest legal value, in the unit."""
+    step: float = 1.0
+    """Distance of legal values, counted from zero, in the unit."""
+    scale: Literal["linear", "log"] = "linear"
+    """The scale on which searches and actions move."""
+    default: KnobValue | None = None
+    """The value where neither the setting nor the scenario gives one; None: it follows from others."""
+    choices: tuple[str, ...] = ()
+    """The legal words of a choice."""
+    words: tuple[str, ...] = ()
+    """Words that are legal beside the numbers; searches never use them."""
+    change: Change = "live"
+    """What changing it costs."""
+    exportable: bool = True
+    """Whether a command sets it; a what-if has none."""
+    searchable: bool = True
+    """Whether a search may use it."""
+    rule: str = ""
+    """Rules that tie it to other knobs."""
+    command: str = ""
+    """The command that sets it, with the knob's name in braces."""
+    source: str = ""
+    """Where range and command are published."""
+
+    @property
+    def range_text(self) -> str:
+        """The legal values in words, with unit and step."""
+        if self.kind == "choice":
+            return ", ".join(self.choices)
+        step = "" if self.kind == "int" and self.step == 1 else f" in steps of {self.step:g}"
+        words = "".join(f" or {word}" for word in self.words)
+        return f"{self.low:g} to {self.high:g}{f' {self.unit}' if self.unit else ''}{step}{words}"
+
+
+_NOP_COMMAND = (
+    "network-overload-protection mme-new-connections-per-second {nop_rate} action attach {nop_action} "
+    "tau {nop_action} fwd-reloc drop queue-size {nop_queue} wait-time {nop_wait_s}"
+)
+_NOP_SOURCE = "CLI-R17 p5406, CLI-R16 p5324"
+_GTPC_SOURCE = "CLI-R17 p3644-3645"
+QUEUE_RULE = "nop_rate <= nop_queue <= nop_rate * nop_wait_s"
+"""The rule that the command itself checks."""
+
+_ROWS = (
+    Knob(
+        name="nop_rate",
+        element="gate",
+        meaning="attach requests that the gate lets through; off: no gate",
+        kind="int",
+        unit="per s",
+        low=50,
+        high=5000,
+        scale="log",
+        default=OFF,
+        words=(OFF,),
+        rule=QUEUE_RULE,
+        command=_NOP_COMMAND,
+        source=_NOP_SOURCE,
+    ),
+    Knob(
+        name="nop_wait_s",
+        element="gate",
+        meaning="age at which a request waiting in the gate is stale and dropped",
+        kind="int",
+        unit="s",
+        low=1,
+        high=15,
+        default=5,
+        rule=QUEUE_RULE,
+        command=_NOP_COMMAND,
+        source=_NOP_SOURCE,
+    ),
+    Knob(
+        name="nop_queue",
+        element="gate",
+        meaning="requests that the gate's queue holds",
+        kind="int",
+        unit="requests",
+        low=250,
+        high=25000,
+        scale="log",
+        searchable=False,
+        rule=f"{QUEUE_RULE}; without it nop_rate * nop_wait_s, at most 25000; where that is below 250 the "
+        "keyword is omitted",
+        command=_NOP_COMMAND,
+        source=_NOP_SOURCE,
+    ),
+    Knob(
+        name="nop_queue_wait_s",
+        element="gate",
+        meaning="the queue in seconds of the gate's rate, the form in which searches move it",
+        kind="float",
+        unit="s",
+        low=1,
+        high=15,
+        step=0.5,
+        rule="nop_queue = nop_rate * nop_queue_wait_s, kept within 250 to 25000 and within "
+        f"{QUEUE_RULE}; either this or nop_queue, never both",
+        command=_NOP_COMMAND,
+        source="another form of nop_queue",
+    ),
+    Knob(
+        name="nop_action",
+        element="gate",
+        meaning="what a request gets that finds the gate's queue full: nothing, cause 22 or cause 17",
+        kind="choice",
+        choices=("drop", "reject-congestion", "reject-network-failure"),
+        default="drop",
+        rule="reject-congestion carries the back-off of t3346_s where that is not 0",
+        command=_NOP_COMMAND,
+        source=_NOP_SOURCE,
+    ),
+    Knob(
+        name="t3346_s",
+        element="gate",
+        meaning="back-off sent with a refusal for congestion, spread by 10 % either way; 0: none is sent",
+        kind="int",
+        unit="s",
+        low=0,
+        high=11160,
+        default=0,
+        rule="sent only with nop_action reject-congestion; StarOS itself starts from 1500 s",
+        command="emm t3346-timeout {t3346_s}",
+        source="CLI-R19, RCR-R17 p320",
+    ),
+    Knob(
+        name="gtpc_timeout_ms",
+        element="gateway",
+        meaning="T3-RESPONSE: time after which the MME repeats an unanswered create-session request",
+        kind="int",
+        unit="ms",
+        low=1000,
+        high=20000,
+        step=100,
+        default=5000,
+        rule="gtpc_timeout_ms * (gtpc_retries + 1) should stay below T3410 (15 s)",
+        command="gtpc retransmission-timeout-ms {gtpc_timeout_ms}",
+        source=_GTPC_SOURCE,
+    ),
+    Knob(
+        name="gtpc_retries",
+        element="gateway",
+        meaning="N3-REQUESTS: repeats before the MME gives up",
+        kind="int",
+        unit="repeats",
+        low=0,
+        high=15,
+        default=4,
+        rule="gtpc_timeout_ms * (gtpc_retries + 1) should stay below T3410 (15 s)",
+        command="gtpc max-retransmissions {gtpc_retries}",
+        source=_GTPC_SOURCE,
+    ),
+    Knob(
+        name="diameter_tx_s",
+        element="gateway",
+        meaning="Tx: time for which the gateway waits for the policy server",
+        kind="int",
+        unit="s",
+        low=1,
+        high=300,
+        default=10,
+        rule="keep it below the response time-out of the Diameter endpoint",
+        command="diameter pending-timeout {diameter_tx_s}",
+        source="CLI-R19 p1062; default: RFC 4006 section 13",
+    ),
+    Knob(
+        name="pcrf_rate_per_s",
+        element="pcrf",
+        meaning="transactions that the policy server serves: what if it were faster",
+        kind="int",
+        unit="per s",
+        low=1,
+        high=100000,
+        scale="log",
+        exportable=False,
+        searchable=False,
+        source="a what-if, no command sets it",
+    ),
+)
+
+KNOBS: dict[str, Knob] = {knob.name: knob for knob in _ROWS}
+"""The table by name."""

@@ -1,0 +1,217 @@
+"""Settings of knobs: checking, completing and rounding them by the knob table."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from signalstorm.envs.model import yaml_lines
+from signalstorm.envs.model.errors import ABSENT, Finding, located
+from signalstorm.envs.model.knob_checks import check, nearest, on_grid
+from signalstorm.envs.model.knob_table import KNOBS, OFF, Knob, KnobValue
+from signalstorm.envs.model.scenario import Scenario
+
+__all__ = [
+    "KNOBS",
+    "OFF",
+    "Knob",
+    "KnobValue",
+    "Setting",
+    "effective_queue",
+    "parse_set",
+    "resolve",
+    "round_to_legal",
+    "validate",
+]
+
+_QUEUE = KNOBS["nop_queue"]
+
+
+class Setting(Mapping[str, KnobValue]):
+    """Values of knobs, frozen and in the table's order.
+
+    Built by `validate`, `resolve`, `round_to_legal` and `parse_set`, so its values are legal.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, KnobValue]) -> None:
+        self._values = {name: values[name] for name in KNOBS if name in values}
+
+    def __getitem__(self, name: str) -> KnobValue:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    def __repr__(self) -> str:
+        return f"Setting({self._values!r})"
+
+    def number(self, name: str) -> float:
+        """Return the value of a knob that is a number; KeyError if it is a word or absent."""
+        value = self._values[name]
+        if isinstance(value, str):
+            raise KeyError(f"{name} is {value!r}, not a number")
+        return float(value)
+
+
+def validate(values: Mapping[str, Any], origin: str | None = None) -> Setting:
+    """Check values by the table and by the rules that tie knobs together.
+
+    Args:
+        values: Values by knob name; any subset of the knobs.
+        origin: What messages name as the place of the values: a file, or an option such as ``--set``.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    legal, findings = check(values)
+    if findings:
+        raise located(findings, origin)
+    return Setting(legal)
+
+
+def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
+    """Complete a setting: the scenario's present one, overridden, and defaults for the rest.
+
+    A new rate or wait without a queue means the queue that the command then has by default. What a scenario
+    holds as fields (`gtpc_*`, `diameter_tx_s`, `pcrf_rate_per_s`) comes from there. The result has neither
+    knobs of elements that the topology lacks nor the search form `nop_queue_wait_s`; its `nop_queue` is what
+    the gate holds, and is absent where the gate is off.
+
+    Raises:
+        InputError: If the merged setting breaks a rule, or overrides a knob whose element is absent.
+    """
+    topology = scenario.topology
+    present = dict(scenario.present)
+    queue_forms = {"nop_queue", "nop_queue_wait_s"}
+    if setting.keys() & (queue_forms | {"nop_rate", "nop_wait_s"}):
+        for form in queue_forms:
+            present.pop(form, None)
+    merged, findings = check({**present, **setting})
+    findings += [
+        Finding((name,), f"the scenario has no {KNOBS[name].element}", value, "leave the knob out")
+        for name, value in setting.items()
+        if name in KNOBS and getattr(topology, KNOBS[name].element) is None
+    ]
+    if findings:
+        raise located(findings)
+    values: dict[str, KnobValue] = {}
+    if topology.gate is not None:
+        for name in ("nop_rate", "nop_wait_s", "nop_action", "t3346_s"):
+            values[name] = merged.get(name, KNOBS[name].default or 0)
+        rate = values["nop_rate"]
+        if not isinstance(rate, str):
+            queue, _ = effective_queue(
+                rate,
+                float(values["nop_wait_s"]),
+                queue=_number(merged.get("nop_queue")),
+                queue_wait_s=_number(merged.get("nop_queue_wait_s")),
+            )
+            values["nop_queue"] = queue
+    if topology.gateway is not None:
+        timeout_ms = 1000 * topology.gateway.t3_response_s
+        values["gtpc_timeout_ms"] = merged.get("gtpc_timeout_ms", timeout_ms)
+        values["gtpc_retries"] = merged.get("gtpc_retries", topology.gateway.n3_requests)
+        values["diameter_tx_s"] = merged.get("diameter_tx_s", topology.gateway.tx_s)
+    if topology.pcrf is not None and topology.pcrf.rate_per_s is not None:
+        values["pcrf_rate_per_s"] = topology.pcrf.rate_per_s
+    if "pcrf_rate_per_s" in merged:
+        values["pcrf_rate_per_s"] = merged["pcrf_rate_per_s"]
+    return Setting(values)
+
+
+def effective_queue(
+    rate_per_s: float, wait_s: float, queue: float | None = None, queue_wait_s: float | None = None
+) -> tuple[int, int | None]:
+    """Return the queue that the gate holds, and the value of the command's keyword, None if it is omitted.
+
+    Args:
+        rate_per_s: `nop_rate` as a number.
+        wait_s: `nop_wait_s`.
+        queue: `nop_queue`; the default rule if neither form is given.
+        queue_wait_s: `nop_queue_wait_s`.
+    """
+    default = round(rate_per_s * wait_s)
+    if default < _QUEUE.low:
+        return default, None  # no value of the keyword is legal
+    highest = min(round(_QUEUE.high), default)
+    if queue is not None:
+        return round(queue), round(queue)
+    if queue_wait_s is not None:
+        held = min(max(round(rate_per_s * queue_wait_s), round(_QUEUE.low), math.ceil(rate_per_s)), highest)
+        return held, held
+    return highest, None if highest == default else highest
+
+
+def round_to_legal(values: Mapping[str, KnobValue]) -> Setting:
+    """Move each value to the nearest legal one, and the queue into the bounds that rate and wait set.
+
+    Raises:
+        InputError: For an unknown knob, NaN, a word that is not legal, or both forms of the queue.
+    """
+    rounded = {name: _rounded(name, value) for name, value in values.items()}
+    queue, rate = rounded.get("nop_queue"), rounded.get("nop_rate")
+    wait = rounded.get("nop_wait_s", KNOBS["nop_wait_s"].default)
+    if isinstance(queue, int) and isinstance(rate, int) and isinstance(wait, int):
+        if rate * wait < _QUEUE.low:
+            del rounded["nop_queue"]
+        else:
+            rounded["nop_queue"] = min(max(queue, rate), rate * wait)
+    return validate(rounded)
+
+
+def parse_set(items: Iterable[str], origin: str = "--set") -> tuple[Setting, dict[str, Any]]:
+    """Read overrides such as ``nop_rate=400`` and ``topology.pcrf.rate_per_s=45``.
+
+    Args:
+        items: ``NAME=VALUE``; a name is a knob's, or the dotted path of a scenario field.
+        origin: What messages name as the place of the values.
+
+    Returns:
+        The knobs, checked, and the field overrides for `Scenario.with_fields`, which checks them.
+
+    Raises:
+        InputError: With every fault found in the words themselves and in the knobs.
+    """
+    knobs: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    findings: list[Finding] = []
+    for item in items:
+        name, equals, text = (part.strip() for part in item.partition("="))
+        try:
+            value = yaml_lines.read_value(text)
+        except yaml_lines.YamlError:
+            value = None
+            equals = ""
+        if not equals or not name or text == "":
+            findings.append(Finding((name,), "must be NAME=VALUE", item, "for example nop_rate=400"))
+        elif name in knobs or name in fields:
+            findings.append(Finding((name,), "must be given once", item, "leave one of them out"))
+        elif name in KNOBS:
+            knobs[name] = value
+        elif name.partition(".")[0] in Scenario.model_fields:
+            fields[name] = value
+        else:
+            way_out = nearest(name, [*KNOBS, *Scenario.model_fields])
+            findings.append(Finding((name,), "is neither a knob nor a scenario field", ABSENT, way_out))
+    legal, wrong = check(knobs)
+    if findings or wrong:
+        raise located(findings + wrong, origin)
+    return Setting(legal), fields
+
+
+def _rounded(name: str, value: KnobValue) -> KnobValue:
+    knob = KNOBS.get(name)
+    if knob is None or knob.kind == "choice" or isinstance(value, str | bool) or not math.isfinite(value):
+        return value
+    return on_grid(knob, value)
+
+
+def _number(value: KnobValue | None) -> float | None:
+    return None if value is None or isinstance(value, str) else float(value)

@@ -1,0 +1,208 @@
+"""The scenario: the one typed, frozen input of every run."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
+
+from signalstorm.envs.model import scenario_checks
+from signalstorm.envs.model.errors import ABSENT, Finding, InputError, Shown, located
+from signalstorm.envs.model.faults import findings_of, several
+from signalstorm.envs.model.knob_checks import check
+from signalstorm.envs.model.knob_table import KnobValue
+from signalstorm.envs.model.scenario_events import Event
+from signalstorm.envs.model.scenario_parts import (
+    Convergence,
+    Demand,
+    Flag,
+    Name,
+    Number,
+    Part,
+    Positive,
+    SubscriberClass,
+    Trigger,
+)
+from signalstorm.envs.model.scenario_paths import FieldInfo, UnknownPath, leaves, put, split_path
+from signalstorm.envs.model.scenario_topology import Topology
+
+DEFAULT_VARIATION_SHARE = 0.2
+"""Capacities and demand vary by this share of their nominal value where a scenario does not say."""
+
+_PROSE = {"description", "source", "fitted"}
+"""Fields that change no result and therefore not the hash either."""
+_VARIED = "varied"
+"""Validation context of a scenario made from a checked one: its variation is not checked again."""
+
+
+def _present(values: Any) -> Any:
+    if not isinstance(values, Mapping):
+        return values
+    legal, found = check({str(name): value for name, value in values.items()})
+    if found:
+        raise several(found)
+    return legal
+
+
+class Scenario(Part):
+    """A network, its subscribers, what happens to them, and what may be tuned."""
+
+    name: Name
+    """The scenario's name."""
+    description: str
+    """What it shows, in plain words."""
+    source: str
+    """Where its figures come from."""
+    access: Literal["eps"]
+    """The access: LTE attach procedures."""
+    closed: Flag = False
+    """Laboratory run: everybody starts unattached and the run is over when everybody is registered."""
+    stochastic: Flag = True
+    """Whether servers draw what they serve; false: exactly their rate."""
+    subscribers: Annotated[tuple[SubscriberClass, ...], Field(min_length=1, max_length=4)]
+    """The classes of subscribers, one to four."""
+    demand: Demand | None = None
+    """How idle subscribers are switched on; null: they stay idle."""
+    trigger: Trigger
+    """What starts the storm."""
+    timeline: tuple[Event, ...] = ()
+    """What happens, in any order."""
+    topology: Topology
+    """The elements of the network."""
+    present: Annotated[Mapping[str, KnobValue], BeforeValidator(_present)] = {}
+    """The setting in force, by knob; what is absent has its default."""
+    tunable: tuple[str, ...] = ()
+    """The knobs that a search moves."""
+    clock_start: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] | None = None
+    """The time of day at the scenario's start, as HH:MM; null: none is shown."""
+    horizon_s: Positive
+    """The length of a run [s]."""
+    step_s: Positive | None = None
+    """The step; null: the default rule [s]."""
+    control_interval_s: Positive = 1.0
+    """Time between two decisions of a controller [s]."""
+    convergence: Convergence = Convergence()
+    """When the storm counts as over."""
+    variation: Mapping[str, tuple[Number, Number]] | None = None
+    """Bounds between which fields differ from storm to storm, by dotted path; null: the default."""
+    fitted: Mapping[str, str] = {}
+    """Fields that were fitted, by dotted path, and to what."""
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        found = list(scenario_checks.findings(self))
+        if info.context != _VARIED:
+            found.extend(self._path_findings())
+        if found:
+            raise several(found)
+        return self
+
+    @property
+    def dt(self) -> float:
+        """The step of a run [s]."""
+        return self.step_s_default() if self.step_s is None else self.step_s
+
+    def step_s_default(self) -> float:
+        """Return the step of the default rule [s]."""
+        return scenario_checks.default_step_s(self)
+
+    def warnings(self) -> list[Finding]:
+        """Return what is allowed but probably not meant."""
+        return list(scenario_checks.warnings(self))
+
+    def hash(self) -> str:
+        """Return a hash of everything that can change a result, as 64 hexadecimal digits."""
+        return hashlib.sha256(
+            json.dumps(
+                self.model_dump(mode="json", exclude=_PROSE), sort_keys=True, separators=(",", ":")
+            ).encode()
+        ).hexdigest()
+
+    def variation_or_default(self) -> dict[str, tuple[float, float]]:
+        """Return the bounds between which fields differ from storm to storm.
+
+        Without a key ``variation`` these are every server's rate and the demand, 20 % either way. An empty
+        mapping means that nothing differs.
+        """
+        if self.variation is not None:
+            return dict(self.variation)
+        nominal = {
+            f"topology.{name}.rate_per_s": server.rate_per_s
+            for name, server in self.topology.servers().items()
+            if server.rate_per_s is not None
+        }
+        if self.demand is not None:
+            nominal["demand.rate_per_s"] = self.demand.rate_per_s
+        share = DEFAULT_VARIATION_SHARE
+        return {path: (value * (1 - share), value * (1 + share)) for path, value in nominal.items()}
+
+    def paths(self) -> dict[str, FieldInfo]:
+        """Return every field by its dotted path, with value, unit and description."""
+        return dict(leaves(self))
+
+    def with_fields(self, values: Mapping[str, Any], origin: str | None = None) -> "Scenario":
+        """Return a scenario with other values, checked again.
+
+        Args:
+            values: Values by dotted path: ``topology.pcrf.rate_per_s``, ``subscribers.0.size`` or
+                ``subscribers.handset.size``. An element that is null appears with its defaults.
+            origin: What messages name as the place of the values.
+
+        Raises:
+            InputError: With every fault found.
+        """
+        data = self._plain_copy()
+        found = []
+        for dotted, value in values.items():
+            try:
+                put(data, split_path(dotted, data, type(self)), value)
+            except UnknownPath as unknown:
+                found.append(unknown.finding)
+        if found:
+            raise located(found, origin)
+        try:
+            return type(self).model_validate(data, context=_VARIED)
+        except ValidationError as error:
+            raise located(findings_of(error, data, type(self)), origin) from None
+
+    @cached_property
+    def _plain(self) -> str:
+        return json.dumps(self.model_dump(mode="json"))
+
+    def _plain_copy(self) -> dict[str, Any]:
+        copy: dict[str, Any] = json.loads(self._plain)
+        return copy
+
+    def _path_findings(self) -> list[Finding]:
+        data = self._plain_copy()
+        found = []
+        for field, paths in (("variation", self.variation or {}), ("fitted", self.fitted)):
+            for dotted in paths:
+                try:
+                    split_path(dotted, data, type(self))
+                except UnknownPath as unknown:
+                    found.append(unknown.finding._replace(path=(field, dotted)))
+        wrong = {finding.path[1] for finding in found}
+        for dotted, (low, high) in (self.variation or {}).items():
+            if dotted not in wrong:
+                found.extend(self._bound_findings(dotted, low, high))
+        return found
+
+    def _bound_findings(self, dotted: str, low: float, high: float) -> list[Finding]:
+        path = ("variation", dotted)
+        if low > high:
+            return [
+                Finding(path, "must be [lo, hi] with lo <= hi", Shown(f"[{low:g}, {high:g}]"), "swap them")
+            ]
+        for bound in (low, high):
+            try:
+                self.with_fields({dotted: bound})
+            except InputError as error:
+                rule = f"both bounds must be legal values of {dotted}: {error.faults[0].rule}"
+                return [Finding(path, rule, bound, error.faults[0].way_out or "give other bounds")]
+        return []
+
+
+__all__ = ["ABSENT", "DEFAULT_VARIATION_SHARE", "Scenario"]

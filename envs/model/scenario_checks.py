@@ -1,0 +1,195 @@
+"""Rules of a scenario that tie several fields together."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
+from signalstorm.envs.model.knob_checks import nearest
+from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.scenario_events import EVERYONE, CapacityEvent, LatencyEvent, MassDetachEvent
+
+if TYPE_CHECKING:
+    from signalstorm.envs.model.scenario import Scenario
+
+Check = Callable[["Scenario"], Iterable[Finding]]
+
+_PATIENCE_PARTS = 100
+"""The default step is at most this part of the shortest patience."""
+_PATIENCE_PARTS_LEAST = 4
+"""A step above this part of the shortest patience is refused."""
+_GATE_PARTS = 20
+"""The default step is at most this part of the shortest legal wait in the gate."""
+_TOLERANCE = 1e-6
+
+
+def patience_s(scenario: "Scenario") -> tuple[float, str]:
+    """Return the shortest patience of a queue that serves stale work, and the field that sets it.
+
+    A server has such a queue if it has a rate, from the start or by an event. Where the policy server's
+    latency alone exceeds Tx no entry is ever useful; the queue's patience is then Tx.
+
+    Returns:
+        The time [s], infinite without such a queue, and the dotted path.
+    """
+    topology = scenario.topology
+    limited = {name for name, server in topology.servers().items() if server.rate_per_s is not None}
+    limited |= {event.target for event in scenario.timeline if isinstance(event, CapacityEvent)}
+    found = [(math.inf, "")]
+    if topology.gateway and "gateway" in limited:
+        whole = topology.gateway.t3_response_s * (topology.gateway.n3_requests + 1)
+        found.append((whole, "topology.gateway.t3_response_s"))
+    if topology.gateway and topology.pcrf and "pcrf" in limited:
+        rest = topology.gateway.tx_s - topology.pcrf.latency_s
+        found.append((rest if rest > 0 else topology.gateway.tx_s, "topology.gateway.tx_s"))
+    for name in ("hss", "database"):
+        server = getattr(topology, name)
+        if server and name in limited:
+            found.append((server.timer_s, f"topology.{name}.timer_s"))
+    return min(found)
+
+
+def default_step_s(scenario: "Scenario") -> float:
+    """Return the default step: the largest 1/n that the shortest patience and the gate allow [s]."""
+    shortest_gate_wait = KNOBS["nop_wait_s"].low
+    step = min(patience_s(scenario)[0] / _PATIENCE_PARTS, shortest_gate_wait / _GATE_PARTS)
+    return 1.0 / math.ceil(1.0 / step - _TOLERANCE)
+
+
+def findings(scenario: "Scenario") -> Iterator[Finding]:
+    """Yield every rule that the scenario breaks."""
+    for check in _CHECKS:
+        yield from check(scenario)
+
+
+def warnings(scenario: "Scenario") -> Iterator[Finding]:
+    """Yield what is allowed but probably not meant."""
+    default = default_step_s(scenario)
+    if scenario.step_s is not None and scenario.step_s > default * (1 + _TOLERANCE):
+        rule = (
+            f"the step should be at most {default:g} s, 1/{_PATIENCE_PARTS} of the shortest patience or finer"
+        )
+        yield Finding(("step_s",), rule, Shown(f"{scenario.step_s:g} s"), "leave step_s out for that default")
+    if scenario.demand is None and any(group.registered_share < 1 for group in scenario.subscribers):
+        rule = "subscribers that start idle are never switched on without a demand"
+        yield Finding(("demand",), rule, ABSENT, "add a demand, or set registered_share: 1")
+    gateway = scenario.topology.gateway
+    pcrf = scenario.topology.pcrf
+    if gateway and pcrf and pcrf.latency_s >= gateway.tx_s:
+        rule = "the policy server answers later than the gateway waits, so every answer is wasted"
+        shown = Shown(f"(latency_s={pcrf.latency_s:g} s, gateway.tx_s={gateway.tx_s:g} s)")
+        yield Finding(("topology", "pcrf", "latency_s"), rule, shown, "raise tx_s unless that is meant")
+
+
+def _times(scenario: "Scenario") -> Iterator[Finding]:
+    times: list[tuple[Path, float]] = [
+        (("trigger", "time_s"), scenario.trigger.time_s),
+        (("convergence", "count_from_s"), scenario.convergence.count_from_s),
+    ]
+    times += [
+        (("timeline", number, "time_s"), event.time_s) for number, event in enumerate(scenario.timeline)
+    ]
+    if scenario.demand:
+        times.append((("demand", "start_s"), scenario.demand.start_s))
+    for path, time_s in times:
+        if time_s >= scenario.horizon_s:
+            rule = f"must be before the end of the scenario, horizon_s = {scenario.horizon_s:g} s"
+            yield Finding(path, rule, Shown(f"{time_s:g} s"), "move it, or raise horizon_s")
+    for number, event in enumerate(scenario.timeline):
+        if isinstance(event, CapacityEvent) and event.until_s is not None and event.until_s <= event.time_s:
+            rule = f"must be after the event's time_s = {event.time_s:g} s"
+            shown = Shown(f"{event.until_s:g} s")
+            yield Finding(("timeline", number, "until_s"), rule, shown, "leave it out for a change at once")
+
+
+def _targets(scenario: "Scenario") -> Iterator[Finding]:
+    servers = scenario.topology.servers()
+    classes = [EVERYONE, *(group.name for group in scenario.subscribers)]
+    for number, event in enumerate(scenario.timeline):
+        if isinstance(event, MassDetachEvent):
+            known = classes
+        elif isinstance(event, LatencyEvent):
+            known = [name for name, server in servers.items() if "latency_s" in type(server).model_fields]
+        else:
+            known = list(servers)
+        if event.target not in known:
+            what = (
+                "a class of subscribers, or *"
+                if isinstance(event, MassDetachEvent)
+                else "a server of the topology"
+            )
+            rule = f"must be {what} that can have this event"
+            way_out = nearest(event.target, known) if known else "leave the event out"
+            yield Finding(("timeline", number, "target"), rule, event.target, way_out)
+
+
+def _names(scenario: "Scenario") -> Iterator[Finding]:
+    seen: set[str] = set()
+    for number, group in enumerate(scenario.subscribers):
+        if group.name in seen:
+            yield Finding(
+                ("subscribers", number, "name"), "must be unique among the classes", group.name, "rename one"
+            )
+        seen.add(group.name)
+
+
+def _elements(scenario: "Scenario") -> Iterator[Finding]:
+    topology = scenario.topology
+    if topology.pcrf and not topology.gateway:
+        rule = "a pcrf needs a gateway, which is what asks it"
+        yield Finding(("topology", "pcrf"), rule, ABSENT, "add topology.gateway, or leave the pcrf out")
+    if scenario.closed and not scenario.demand:
+        rule = "closed: true needs a demand, or nobody ever attaches"
+        yield Finding(("closed",), rule, ABSENT, "add demand: {rate_per_s: ...}")
+    if scenario.closed:
+        for number, group in enumerate(scenario.subscribers):
+            if group.registered_share > 0:
+                yield Finding(
+                    ("subscribers", number, "registered_share"),
+                    "must be 0 where closed: true, for everybody starts unattached",
+                    group.registered_share,
+                    "set it to 0, or closed to false",
+                )
+    named: list[tuple[Path, str]] = [(("present", name), name) for name in scenario.present]
+    named += [(("tunable", number), name) for number, name in enumerate(scenario.tunable) if name in KNOBS]
+    for path, name in named:
+        element = KNOBS[name].element
+        if getattr(topology, element) is None:
+            rule = f"the knob {name} belongs to the {element}, which the topology does not have"
+            yield Finding(path, rule, ABSENT, f"add topology.{element}, or leave the knob out")
+
+
+def _tunable(scenario: "Scenario") -> Iterator[Finding]:
+    for number, name in enumerate(scenario.tunable):
+        path = ("tunable", number)
+        if name not in KNOBS:
+            yield Finding(path, "there is no such knob", name, nearest(name, KNOBS))
+        elif not KNOBS[name].searchable:
+            known = [knob.name for knob in KNOBS.values() if knob.searchable]
+            way_out = "use nop_queue_wait_s" if name == "nop_queue" else f"one of: {', '.join(known)}"
+            yield Finding(path, "a search cannot use this knob", name, way_out)
+        elif name in scenario.tunable[:number]:
+            yield Finding(path, "must be named once", name, "leave one of them out")
+
+
+def _steps(scenario: "Scenario") -> Iterator[Finding]:
+    step = scenario.dt
+    patience, cause = patience_s(scenario)
+    if step > patience / _PATIENCE_PARTS_LEAST:
+        rule = f"must be at most a quarter of the shortest patience, {patience:g} s by {cause}"
+        way_out = f"leave step_s out for {default_step_s(scenario):g} s"
+        yield Finding(("step_s",), rule, Shown(f"{step:g} s"), way_out)
+    steps = scenario.control_interval_s / step
+    if abs(steps - round(steps)) > _TOLERANCE * steps or round(steps) < 1:
+        rule = f"must be a whole number of steps of {step:g} s"
+        near = max(1, round(steps)) * step
+        shown = Shown(f"{scenario.control_interval_s:g} s")
+        yield Finding(("control_interval_s",), rule, shown, f"give {near:g} s, or a step_s that divides it")
+    if scenario.control_interval_s > scenario.horizon_s:
+        rule = f"must be at most horizon_s = {scenario.horizon_s:g} s"
+        yield Finding(
+            ("control_interval_s",), rule, Shown(f"{scenario.control_interval_s:g} s"), "shorten it"
+        )
+
+
+_CHECKS: tuple[Check, ...] = (_times, _targets, _names, _elements, _tunable, _steps)

@@ -1,0 +1,85 @@
+"""What happens at given times of a scenario."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from signalstorm.envs.model.scenario_parts import NotNegative, Part, Positive, Share
+
+EVERYONE = "*"
+"""The target that means all classes."""
+
+
+class CapacityEvent(Part):
+    """A server gets another rate, at once or as a ramp."""
+
+    kind: Literal["capacity"]
+    """What happens."""
+    target: str
+    """The server."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
+    value: NotNegative
+    """The new rate [per s]."""
+    until_s: Positive | None = None
+    """The end of a ramp from the old rate to the new one, from the scenario's start; null: at once [s]."""
+
+
+class LatencyEvent(Part):
+    """A server's answers take another delay."""
+
+    kind: Literal["latency"]
+    """What happens."""
+    target: str
+    """The server."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
+    value_s: NotNegative
+    """The new delay of every answer [s]."""
+
+
+class OtherLoadEvent(Part):
+    """A server's foreign load changes."""
+
+    kind: Literal["other_load"]
+    """What happens."""
+    target: str
+    """The server."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
+    value_per_s: NotNegative
+    """The new rate of foreign messages [per s]."""
+
+
+class MassDetachEvent(Part):
+    """Registered subscribers lose service and attach again."""
+
+    kind: Literal["mass_detach"]
+    """What happens."""
+    target: str = EVERYONE
+    """The class, or ``*`` for all."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
+    share: Share = 1.0
+    """Share of the registered that lose service, 0 to 1 [share]."""
+    spread_s: NotNegative = 0.0
+    """They attach again uniformly within this time [s]."""
+
+
+class MessageBurstEvent(Part):
+    """Foreign messages reach a server at one instant."""
+
+    kind: Literal["message_burst"]
+    """What happens."""
+    target: str
+    """The server."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
+    count: NotNegative
+    """Messages [messages]."""
+
+
+Event = Annotated[
+    CapacityEvent | LatencyEvent | OtherLoadEvent | MassDetachEvent | MessageBurstEvent,
+    Field(discriminator="kind"),
+]
