@@ -1,0 +1,23 @@
+"""A rate that holds, or moves in a straight line towards a new value."""
+
+import math
+
+
+class Rate:
+    """A rate in [1/s] that the timeline may change; `ceiling` is the largest value it will ever take."""
+
+    def __init__(self, per_s: float, ceiling: float) -> None:
+        self.ceiling = ceiling
+        self._from, self._to = per_s, per_s
+        self._start_s, self._until_s = -math.inf, -math.inf
+
+    def aim(self, per_s: float, now_s: float, until_s: float) -> None:
+        """Go from the present value to another, reached at `until_s`; at once if that is not later."""
+        self._from, self._to = self.at(now_s), per_s
+        self._start_s, self._until_s = now_s, until_s
+
+    def at(self, now_s: float) -> float:
+        if now_s >= self._until_s:
+            return self._to
+        share = (now_s - self._start_s) / (self._until_s - self._start_s)
+        return self._from + share * (self._to - self._from)

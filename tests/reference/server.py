@@ -1,0 +1,137 @@
+"""A server with a finite buffer, and the patience of those who ask it."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any
+
+import numpy as np
+import simpy
+
+from tests.reference.clock import after
+from tests.reference.rate import Rate
+
+Answer = Callable[[bool], None]
+
+
+class Transaction:
+    """One question to a server: exactly one outcome reaches whoever asked."""
+
+    __slots__ = ("_answer", "asked_s")
+
+    def __init__(self, asked_s: float, answer: Answer) -> None:
+        self.asked_s = asked_s
+        self._answer: Answer | None = answer
+
+    def settle(self, success: bool) -> None:
+        """Report the outcome, unless one was reported before."""
+        if self._answer is not None:
+            answer, self._answer = self._answer, None
+            answer(success)
+
+
+class Server:
+    """One at a time, first in, first out, exponential. Who has given up stays, is served and is wasted.
+
+    Args:
+        rate: Service [1/s]; None answers at once and never queues.
+        buffer: Messages it can hold: live, given up, foreign, and the one in service.
+        overflow: `refuse` answers at once that there is no room, `drop` says nothing.
+        timer_s: Time after which those who ask give up [s].
+        latency_s: Pure delay of every answer [s].
+        other_load: Poisson foreign messages [1/s].
+    """
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        rng: np.random.Generator,
+        *,
+        rate: Rate | None = None,
+        buffer: float = math.inf,
+        overflow: str = "refuse",
+        timer_s: float = math.inf,
+        latency_s: float = 0.0,
+        other_load: Rate | None = None,
+    ) -> None:
+        self._env, self._rng = env, rng
+        self.rate, self._buffer, self._overflow = rate, buffer, overflow
+        self._timer_s, self.latency_s = timer_s, latency_s
+        self.other_load = other_load or Rate(0.0, 0.0)
+        self.lost = 0
+        self._queue: deque[Transaction | None] = deque()
+        self._wake = env.event()
+        if rate is not None and rate.ceiling > 0.0:
+            env.process(self._work(rate))
+        if self.other_load.ceiling > 0.0:
+            env.process(self._disturb())
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def ask(self, answer: Answer) -> None:
+        """Ask; `answer` is called once, with whether it succeeded."""
+        transaction = Transaction(self._env.now, answer)
+        if self.rate is None:
+            self._finish(transaction)
+        elif self._enter(transaction):
+            self._give_up_later(transaction)
+        elif self._overflow == "refuse":
+            transaction.settle(False)
+        else:
+            self._give_up_later(transaction)
+
+    def load(self, messages: int = 1) -> None:
+        """Foreign messages arrive: nobody waits for them."""
+        if self.rate is not None:
+            for _ in range(messages):
+                self._enter(None)
+
+    def _enter(self, transaction: Transaction | None) -> bool:
+        if len(self._queue) >= self._buffer:
+            self.lost += 1
+            return False
+        self._queue.append(transaction)
+        if not self._wake.triggered:
+            self._wake.succeed()
+        return True
+
+    def _give_up_later(self, transaction: Transaction) -> None:
+        if self._timer_s < math.inf:
+            after(self._env, self._timer_s, lambda: transaction.settle(False))
+
+    def _work(self, rate: Rate) -> Generator[simpy.Event, Any, None]:
+        """Service at a varying rate by thinning: the ceiling proposes, the present rate accepts."""
+        while True:
+            if not self._queue:
+                self._wake = self._env.event()
+                yield self._wake
+            yield self._next(rate)
+            if self._accepts(rate):
+                served = self._queue.popleft()
+                if served is not None:
+                    self._finish(served)
+
+    def _disturb(self) -> Generator[simpy.Event, Any, None]:
+        while True:
+            yield self._next(self.other_load)
+            if self._accepts(self.other_load):
+                self.load()
+
+    def _next(self, rate: Rate) -> simpy.Timeout:
+        return self._env.timeout(self._rng.standard_exponential() / rate.ceiling)
+
+    def _accepts(self, rate: Rate) -> bool:
+        present = rate.at(self._env.now)
+        return present >= rate.ceiling or self._rng.random() * rate.ceiling < present
+
+    def _finish(self, transaction: Transaction) -> None:
+        """The work is done; the answer helps only if it arrives before the timer of whoever asked."""
+        age_s = self._env.now - transaction.asked_s
+        if age_s + self.latency_s >= self._timer_s:
+            if self.rate is None:
+                self._give_up_later(transaction)
+        elif self.latency_s > 0.0:
+            after(self._env, self.latency_s, lambda: transaction.settle(True))
+        else:
+            transaction.settle(True)
