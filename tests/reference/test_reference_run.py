@@ -1,0 +1,129 @@
+import time
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from tests.reference.handset import State
+from tests.reference.network import Network
+from tests.reference.run import run
+
+LABORATORY = Path(__file__).parents[2] / "configs/scenarios/lab-pcrf.yaml"
+GATE = {"nop_rate": 50, "nop_wait_s": 5.0, "nop_action": "drop"}
+
+# Everything at once, small: two classes, all servers, churn, foreign load and every kind of event.
+BUSY: Mapping[str, Any] = {
+    "subscribers": [
+        {
+            "name": "phone",
+            "size": 400,
+            "registered_share": 0.5,
+            "churn_per_s": 0.002,
+            "ladder": {"kind": "eps"},
+        },
+        {
+            "name": "meter",
+            "size": 200,
+            "registered_share": 1.0,
+            "honours_t3346_share": 0.5,
+            "ladder": {"kind": "laboratory", "retry_refused_s": [4.0, 6.0], "retry_silent_s": [10.0, 20.0]},
+        },
+    ],
+    "demand": {"rate_per_s": 5.0, "start_s": 10.0, "pattern": "poisson"},
+    "trigger": {"kind": "mass_detach", "time_s": 60.0},
+    "timeline": [
+        {"kind": "capacity", "target": "pcrf", "time_s": 20.0, "value": 5.0, "until_s": 60.0},
+        {"kind": "mass_detach", "time_s": 60.0, "share": 0.6, "spread_s": 5.0},
+        {"kind": "other_load", "target": "hss", "time_s": 70.0, "value_per_s": 30.0},
+        {"kind": "message_burst", "target": "database", "time_s": 80.0, "count": 200},
+        {"kind": "latency", "target": "database", "time_s": 100.0, "value_s": 0.2},
+    ],
+    "topology": {
+        "hss": {"rate_per_s": 60.0, "buffer": 100, "timer_s": 3.0},
+        "gateway": {"rate_per_s": 30.0, "buffer": 200, "t3_response_s": 2.0, "n3_requests": 2, "tx_s": 3.0},
+        "pcrf": {"rate_per_s": 40.0, "buffer": 60, "overflow": "drop"},
+        "database": {"rate_per_s": 50.0, "buffer": 100, "timer_s": 2.0, "other_load_per_s": 10.0},
+    },
+    "present": {"nop_rate": 20, "nop_wait_s": 3.0, "nop_action": "reject-congestion", "t3346_s": 30},
+    "horizon_s": 300.0,
+}
+
+
+@pytest.fixture
+def laboratory() -> dict[str, Any]:
+    return yaml.safe_load(LABORATORY.read_text())  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("action", ["drop", "reject-congestion", "reject-network-failure"])
+def test_subscribers_and_requests_are_conserved(action: str) -> None:
+    network = Network(BUSY, {"nop_action": action}, 6)
+    observer = network.observer
+    for until_s in np.arange(7.0, 300.0, 7.0):
+        network.env.run(until=until_s)
+        states = {state: network.population.count(state) for state in State}
+        assert sum(states.values()) == 600
+        assert observer.without_service == 600 - states[State.REGISTERED]
+        turned_away = observer.refused + observer.dropped + observer.expired
+        in_gate = observer.requests.total() - observer.admissions.total() - turned_away
+        in_network = observer.admissions.total() - observer.successes - observer.failures
+        assert in_gate == len(network.gate)  # type: ignore[arg-type]
+        assert in_gate + in_network == states[State.IN_PROCEDURE]
+    assert observer.successes > 200
+    assert observer.failures > 20
+    assert turned_away > 200
+
+
+def test_one_seed_is_one_storm(laboratory: dict[str, Any]) -> None:
+    assert run(BUSY, {}, 0) == run(BUSY, {}, 0)
+    assert run(laboratory, {}, 0) != run(laboratory, {}, 1)
+
+
+def test_the_scenario_stays_as_it_was(laboratory: dict[str, Any]) -> None:
+    before = deepcopy(laboratory)
+    run(laboratory, GATE, 0)
+    assert laboratory == before
+
+
+def test_the_gate_holds_the_published_rate(laboratory: dict[str, Any]) -> None:
+    result = run(laboratory, GATE, 7)
+    assert result.admitted == 1000
+    assert result.failures == 0
+    assert result.peak_admitted_rate_per_s <= 50.0
+    assert result.attempts == result.admitted + result.dropped + result.expired
+    assert result.convergence_time_s == pytest.approx(30.0, rel=0.2)
+
+
+def test_a_storm_that_cannot_end_is_not_reached(laboratory: dict[str, Any]) -> None:
+    laboratory["topology"]["pcrf"].update(buffer=400, overflow="drop")
+    result = run(laboratory, {}, 8)
+    assert result.convergence_time_s is None
+    assert result.t95_s is None
+    assert result.successes < 500
+
+
+def test_network_without_servers_attaches_at_the_pace_of_the_demand(laboratory: dict[str, Any]) -> None:
+    laboratory["topology"] = {}
+    result = run(laboratory, {}, 9)
+    assert result.attempts == result.successes == 1000
+    assert result.convergence_time_s == pytest.approx(10.0, abs=0.02)
+    assert result.peak_request_rate_per_s == 100.0
+
+
+def test_typed_scenarios_are_read_like_plain_ones(laboratory: dict[str, Any]) -> None:
+    class Typed:
+        def model_dump(self) -> dict[str, Any]:
+            return laboratory
+
+    assert run(Typed(), {}, 3) == run(laboratory, {}, 3)
+
+
+def test_a_thousand_handsets_for_300_s_take_about_a_second(laboratory: dict[str, Any]) -> None:
+    laboratory["topology"]["pcrf"].update(buffer=400)
+    laboratory["horizon_s"] = 300.0
+    start_s = time.process_time()
+    run(laboratory, {}, 10)
+    assert time.process_time() - start_s < 5.0
