@@ -80,7 +80,7 @@ class Gateway:
 
     def _watched(self, server: Server, answer: Answer) -> None:
         """Ask a server under the MME's clock; whichever ends first decides, the other is ignored."""
-        if self._t3_response_s == math.inf:
+        if server.immediate or self._t3_response_s == math.inf:
             server.ask(answer)
             return
         clock = Repeater(

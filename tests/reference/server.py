@@ -69,6 +69,11 @@ class Server:
     def __len__(self) -> int:
         return len(self._queue)
 
+    @property
+    def immediate(self) -> bool:
+        """Whether it answers every question at once."""
+        return self.rate is None and self.latency_s == 0.0
+
     def ask(self, answer: Answer) -> None:
         """Ask; `answer` is called once, with whether it succeeded."""
         transaction = Transaction(self._env.now, answer)
