@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from signalstorm.envs.model.scenario import Scenario
 from tests.reference.handset import State
 from tests.reference.network import Network
 from tests.reference.run import run
@@ -17,39 +18,45 @@ GATE = {"nop_rate": 50, "nop_wait_s": 5.0, "nop_action": "drop"}
 
 # Everything at once, small: two classes, all servers, churn, foreign load and every kind of event.
 BUSY: Mapping[str, Any] = {
+    "name": "busy",
+    "description": "Everything at once.",
+    "source": "none",
+    "access": "eps",
     "subscribers": [
         {
             "name": "phone",
-            "size": 400,
+            "size": 1000,
             "registered_share": 0.5,
             "churn_per_s": 0.002,
-            "ladder": {"kind": "eps"},
+            "ladder": {"kind": "eps", "t3411_s": [8.0, 12.0]},
         },
         {
             "name": "meter",
-            "size": 200,
+            "size": 500,
             "registered_share": 1.0,
             "honours_t3346_share": 0.5,
             "ladder": {"kind": "laboratory", "retry_refused_s": [4.0, 6.0], "retry_silent_s": [10.0, 20.0]},
         },
     ],
-    "demand": {"rate_per_s": 5.0, "start_s": 10.0, "pattern": "poisson"},
+    "demand": {"rate_per_s": 12.0, "start_s": 10.0, "pattern": "poisson"},
     "trigger": {"kind": "mass_detach", "time_s": 60.0},
     "timeline": [
-        {"kind": "capacity", "target": "pcrf", "time_s": 20.0, "value": 5.0, "until_s": 60.0},
-        {"kind": "mass_detach", "time_s": 60.0, "share": 0.6, "spread_s": 5.0},
-        {"kind": "other_load", "target": "hss", "time_s": 70.0, "value_per_s": 30.0},
-        {"kind": "message_burst", "target": "database", "time_s": 80.0, "count": 200},
+        {"kind": "capacity", "target": "pcrf", "time_s": 20.0, "value": 12.0, "until_s": 60.0},
+        {"kind": "mass_detach", "target": "*", "time_s": 60.0, "share": 0.6, "spread_s": 5.0},
+        {"kind": "other_load", "target": "hss", "time_s": 70.0, "value_per_s": 75.0},
+        {"kind": "message_burst", "target": "database", "time_s": 80.0, "count": 500},
         {"kind": "latency", "target": "database", "time_s": 100.0, "value_s": 0.2},
+        {"kind": "mass_detach", "target": "meter", "time_s": 120.0, "share": 0.5},
     ],
     "topology": {
-        "hss": {"rate_per_s": 60.0, "buffer": 100, "timer_s": 3.0},
-        "gateway": {"rate_per_s": 30.0, "buffer": 200, "t3_response_s": 2.0, "n3_requests": 2, "tx_s": 3.0},
-        "pcrf": {"rate_per_s": 40.0, "buffer": 60, "overflow": "drop"},
-        "database": {"rate_per_s": 50.0, "buffer": 100, "timer_s": 2.0, "other_load_per_s": 10.0},
+        "gate": {"instances": 1},
+        "hss": {"rate_per_s": 150.0, "buffer": 250, "timer_s": 3.0},
+        "gateway": {"rate_per_s": 75.0, "buffer": 500, "t3_response_s": 2.0, "n3_requests": 2, "tx_s": 3.0},
+        "pcrf": {"rate_per_s": 100.0, "buffer": 150},
+        "database": {"rate_per_s": 125.0, "buffer": 250, "timer_s": 2.0, "other_load_per_s": 25.0},
     },
-    "present": {"nop_rate": 20, "nop_wait_s": 3.0, "nop_action": "reject-congestion", "t3346_s": 30},
-    "horizon_s": 300.0,
+    "present": {"nop_rate": 50, "nop_wait_s": 3, "nop_action": "reject-congestion", "t3346_s": 30},
+    "horizon_s": 200.0,
 }
 
 
@@ -62,11 +69,11 @@ def laboratory() -> dict[str, Any]:
 def test_subscribers_and_requests_are_conserved(action: str) -> None:
     network = Network(BUSY, {"nop_action": action}, 6)
     observer = network.observer
-    for until_s in np.arange(7.0, 300.0, 7.0):
+    for until_s in np.arange(7.0, 200.0, 7.0):
         network.env.run(until=until_s)
         states = {state: network.population.count(state) for state in State}
-        assert sum(states.values()) == 600
-        assert observer.without_service == 600 - states[State.REGISTERED]
+        assert sum(states.values()) == 1500
+        assert observer.without_service == 1500 - states[State.REGISTERED]
         turned_away = observer.refused + observer.dropped + observer.expired
         in_gate = observer.requests.total() - observer.admissions.total() - turned_away
         in_network = observer.admissions.total() - observer.successes - observer.failures
@@ -114,11 +121,9 @@ def test_network_without_servers_attaches_at_the_pace_of_the_demand(laboratory: 
 
 
 def test_typed_scenarios_are_read_like_plain_ones(laboratory: dict[str, Any]) -> None:
-    class Typed:
-        def model_dump(self) -> dict[str, Any]:
-            return laboratory
-
-    assert run(Typed(), {}, 3) == run(laboratory, {}, 3)
+    for plain in (laboratory, BUSY):
+        typed = Scenario.model_validate(plain)
+        assert run(typed, {}, 3) == run(plain, {}, 3)
 
 
 def test_a_thousand_handsets_for_300_s_take_about_a_second(laboratory: dict[str, Any]) -> None:
