@@ -1,0 +1,316 @@
+"""A batch: many storms, each under its own setting, advanced together by the compiled kernel."""
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.envs.model import parameters
+from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.kernels.run import run as run_tile
+from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_events import (
+    CapacityEvent,
+    LatencyEvent,
+    MassDetachEvent,
+    OtherLoadEvent,
+)
+from signalstorm.envs.model.storms import storm_key
+
+Floats = npt.NDArray[np.float64]
+
+WIDE_TILE = 32
+"""Storms per tile in a batch; a trial of 8, 16, 32 and 64 found 32 fastest."""
+_FEW = 4
+"""Up to so many storms run one by one: a wide tile would cost more than it saves."""
+
+
+class Batch:
+    """Storms with their state; rows are storms in the order given."""
+
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        storms: Sequence[int],
+        settings: npt.ArrayLike,
+        *,
+        rows: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        record_s: float | None = None,
+        threads: int | None = None,
+        tile: int | None = None,
+        check: bool = False,
+        longest: Mapping[str, float] | None = None,
+    ) -> None:
+        """Lay out and fill the tiles.
+
+        Args:
+            scenarios: One scenario per storm; all of one structure (classes, elements, events, step).
+            storms: The storm number of each, which keys its draws.
+            settings: Setting vectors, shape (settings, fields), see ``parameters.SETTING_FIELDS``.
+            rows: For each row of the batch the index of its storm and of its setting; by default row i has storm i
+                and setting i (or the only one).
+            record_s: Time between two records [s]; none by default.
+            threads: Threads at most; by default one per available core.
+            tile: Storms per tile; by default chosen by the number of rows.
+            check: Whether to check conservation in every step.
+            longest: Longest values that ``nop_wait_s``, ``t3346_s`` and ``diameter_tx_s`` will take in mid-run, if
+                longer than those in ``settings``.
+        """
+        self.scenario = scenarios[0]
+        self.dt = self.scenario.dt
+        matrix = np.atleast_2d(np.asarray(settings, np.float64))
+        storm_index, setting_index = rows if rows is not None else _pairs(len(scenarios), len(matrix))
+        self.storm_index = np.asarray(storm_index, np.intp)
+        self.settings = matrix[np.asarray(setting_index, np.intp)]
+        self.size = len(self.storm_index)
+        self.threads = threads or available_cores()
+        self.step = 0
+        width = tile or (1 if self.size <= _FEW else WIDE_TILE)
+        self._storms = list(scenarios)
+        record_every = 0 if record_s is None else max(round(record_s / self.dt), 1)
+        self._servers = {
+            name: self._column([parameters.server_columns(s, name) for s in scenarios])
+            for name in queued_servers(self.scenario)
+        }
+        self.plan: Plan = make_plan(
+            self.scenario, self._reach(longest or {}), width, record_every=record_every, check=check
+        )
+        tiles = -(-self.size // width)
+        self._memory = np.zeros((tiles, int(self.plan.table[layout.P_SIZE])))
+        count = int(self.plan.table[layout.P_END]) // record_every if record_every else 0
+        self._records = np.zeros((tiles, count, int(self.plan.table[layout.P_RECORD_WIDTH]), width))
+        self._fill(storms)
+
+    def _column(self, columns: Sequence[Mapping[Any, float]]) -> dict[Any, Floats]:
+        """Stack per-storm values into one array per name, one number per row."""
+        return {key: np.array([column[key] for column in columns])[self.storm_index] for key in columns[0]}
+
+    def _reach(self, longest: Mapping[str, float]) -> Reach:
+        """Find the longest delays of the batch [steps]."""
+        end = round(self.scenario.horizon_s / self.dt)
+        classes = [parameters.class_columns(s, c) for s in self._storms for c in range(len(s.subscribers))]
+        short = max(max(rows[layout.C_REFUSED_HIGH], rows[layout.C_SILENT_HIGH]) for rows in classes)
+        long = [1.0]
+        for rows in classes:
+            long += [v for v in (rows[layout.C_REFUSED_LONG_HIGH], rows[layout.C_SILENT_LONG_HIGH]) if v < layout.NEVER]
+        t3346 = max(float(np.nan_to_num(self.settings[:, 4]).max()), longest.get("t3346_s", 0.0))
+        long.append(t3346 * (1.0 + parameters.T3346_SPREAD) / self.dt + 1.0)
+        long += [
+            event.spread_s / self.dt + 1.0
+            for storm in self._storms
+            for event in storm.timeline
+            if isinstance(event, MassDetachEvent)
+        ]
+        wait = max(float(np.nan_to_num(self.settings[:, 1]).max()), longest.get("nop_wait_s", 0.0))
+        return Reach(
+            gate=round(wait / self.dt),
+            short=min(int(short), end),
+            long=min(int(max(long)), end),
+            server={name: self._server_reach(name, longest) for name in self._servers},
+        )
+
+    def _server_reach(self, name: str, longest: Mapping[str, float]) -> int:
+        """Find the longest timer or latency of a server [steps]."""
+        fields = dict(self._servers[name])
+        parameters.merge_knobs(name, fields, self.settings)
+        rows = parameters.server_rows(fields, self.dt)
+        seconds = [
+            event.value_s
+            for s in self._storms
+            for event in s.timeline
+            if isinstance(event, LatencyEvent) and event.target == name
+        ]
+        if name == "pcrf":
+            seconds.append(longest.get("diameter_tx_s", 0.0))
+        steps = [float(np.max(rows[layout.Q_TIMER])), float(np.max(rows[layout.Q_LATENCY]))]
+        return int(max([*steps, *(round(s / self.dt) for s in seconds)]))
+
+    # -- filling and reading tiles ------------------------------------------------------------------------------
+
+    def _rows(self, offset: int, count: int) -> Floats:
+        """View ``count`` rows of all tiles; shape (tiles, count, storms per tile)."""
+        width = self.plan.tile
+        return self._memory[:, offset : offset + count * width].reshape(-1, count, width)
+
+    def _lines(self, offset: int, lanes: int) -> Floats:
+        """View per-storm lines of all tiles; shape (tiles, storms per tile, lanes)."""
+        width = self.plan.tile
+        return self._memory[:, offset : offset + lanes * width].reshape(-1, width, lanes)
+
+    def _put(self, offset: int, row: int, values: npt.ArrayLike) -> None:
+        """Write one number per row of the batch; rows beyond the batch get the last one's."""
+        padded = np.empty(self._memory.shape[0] * self.plan.tile)
+        padded[: self.size] = values
+        padded[self.size :] = padded[self.size - 1]
+        self._rows(offset, row + 1)[:, row, :] = padded.reshape(-1, self.plan.tile)
+
+    def _take(self, block: Floats) -> Floats:
+        """Turn (tiles, quantities, storms per tile) into (quantities, rows of the batch)."""
+        return np.moveaxis(block, 1, 0).reshape(block.shape[1], -1)[:, : self.size].copy()
+
+    def _fill(self, storms: Sequence[int]) -> None:
+        table = self.plan.table
+        keys = np.array([storm_key(number) for number in storms], np.float64)[self.storm_index]
+        storm = int(table[layout.P_STORM])
+        self._put(storm, layout.S_SEED_LOW, keys[:, 0])
+        self._put(storm, layout.S_SEED_HIGH, keys[:, 1])
+        for row, values in self._column([parameters.storm_columns(s) for s in self._storms]).items():
+            self._put(storm, row, values)
+        self._fill_classes()
+        self._fill_events()
+        self.set_settings(self.settings)
+        kpi = int(table[layout.P_KPI])
+        for row in (
+            layout.K_T50,
+            layout.K_T75,
+            layout.K_T95,
+            layout.K_T,
+            layout.K_HEALTHY_SINCE,
+            layout.K_OVER,
+        ):
+            self._put(kpi, row, -1.0)
+        over = self._rows(kpi, layout.K_COUNT)[:, layout.K_OVER, :]
+        over.reshape(-1)[self.size :] = 0.0
+        self._rows(kpi, layout.K_COUNT)[:, layout.K_OVER, :] = over
+
+    def _fill_classes(self) -> None:
+        table = self.plan.table
+        classes = len(self.scenario.subscribers)
+        registered = self._lines(int(table[layout.P_REGISTERED]), classes)
+        idle = self._lines(int(table[layout.P_IDLE]), classes)
+        steady = np.zeros(self.size)
+        for c in range(classes):
+            offset = int(table[layout.P_CLASS]) + c * layout.C_COUNT * self.plan.tile
+            for row, values in self._column([parameters.class_columns(s, c) for s in self._storms]).items():
+                self._put(offset, row, values)
+            share = self._column([{0: s.subscribers[c].registered_share} for s in self._storms])[0]
+            size = self._column([{0: float(s.subscribers[c].size)} for s in self._storms])[0]
+            flat = np.zeros(self._memory.shape[0] * self.plan.tile)
+            flat[: self.size] = share * size
+            registered[:, :, c] = flat.reshape(-1, self.plan.tile)
+            flat[: self.size] = size - share * size
+            idle[:, :, c] = flat.reshape(-1, self.plan.tile)
+            steady += size - share * size
+        self._put(int(table[layout.P_KPI]), layout.K_STEADY, steady)
+        self._put(int(table[layout.P_KPI]), layout.K_WITHOUT, steady)
+
+    def _fill_events(self) -> None:
+        for e in range(len(self.scenario.timeline)):
+            offset = int(self.plan.table[layout.P_EVENT]) + e * layout.E_COUNT * self.plan.tile
+            columns = self._column([_event_column(s, e, self.plan) for s in self._storms])
+            for row, values in columns.items():
+                self._put(offset, row, values)
+            last = int(columns[layout.E_UNTIL].max())
+            self.plan.table[layout.P_LAST_EVENT] = max(int(self.plan.table[layout.P_LAST_EVENT]), last)
+
+    def set_settings(self, settings: npt.ArrayLike) -> None:
+        """Change the knobs of every row from the next step on.
+
+        Args:
+            settings: Setting vectors, shape (rows, fields). A changed rate of a server holds until an event changes it.
+        """
+        self.settings = np.asarray(settings, np.float64)
+        if self.plan.has_gate:
+            for row, values in parameters.gate_rows(self.settings, self.dt).items():
+                self._put(self.plan.queue_offset("gate"), row, values)
+            for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
+                self._put(int(self.plan.table[layout.P_STORM]), row, values)
+        for name, own in self._servers.items():
+            fields = dict(own)
+            parameters.merge_knobs(name, fields, self.settings)
+            rows = parameters.server_rows(fields, self.dt)
+            timed = (layout.Q_TIMER, layout.Q_PATIENCE, layout.Q_REPEAT, layout.Q_REPEATS)
+            for row in timed if self.step > 0 else rows:
+                self._put(self.plan.queue_offset(name), row, rows[row])
+
+    # -- running ------------------------------------------------------------------------------------------------
+
+    @property
+    def end(self) -> int:
+        """Last step of the horizon."""
+        return int(self.plan.table[layout.P_END])
+
+    def run(self, steps: int | None = None) -> None:
+        """Advance every row, by default to the end of the horizon."""
+        count = self.end - self.step if steps is None else min(steps, self.end - self.step)
+        tiles = range(self._memory.shape[0])
+        if self.threads > 1 and len(tiles) > 1:
+            for _ in _pool(self.threads).map(lambda t: self._run_tile(t, count), tiles):
+                pass
+        else:
+            for t in tiles:
+                self._run_tile(t, count)
+        self.step += count
+
+    def _run_tile(self, t: int, count: int) -> None:
+        address = self._memory.ctypes.data + t * self._memory.strides[0]
+        tile = (np.uint8(0),) * self.plan.tile
+        run_tile(address, self.plan.table, self.step, count, self._records[t], tile)
+
+    @property
+    def over(self) -> npt.NDArray[np.bool_]:
+        """Which rows cannot change any more."""
+        return np.asarray(self.counters()[layout.K_OVER] >= 0)
+
+    def counters(self) -> Floats:
+        """Return the counters, final ones where a storm is over; shape (``layout.K_COUNT``, rows)."""
+        live = self._take(self._rows(int(self.plan.table[layout.P_KPI]), layout.K_COUNT))
+        final = self._take(self._rows(int(self.plan.table[layout.P_FINAL]), layout.K_COUNT))
+        return np.where(live[layout.K_OVER] >= 0, final, live)
+
+    def queue(self, name: str) -> Floats:
+        """Return a queue's block, final where a storm is over; shape (``layout.Q_COUNT``, rows)."""
+        live = self._take(self._rows(self.plan.queue_offset(name), layout.Q_COUNT))
+        at = int(self.plan.table[layout.P_FINAL])
+        at += (layout.K_COUNT + self.plan.queues.index(name) * layout.Q_COUNT) * self.plan.tile
+        final = self._take(self._rows(at, layout.Q_COUNT))
+        return np.where(self.over, final, live)
+
+    def records(self) -> Floats:
+        """Return the records; shape (records, quantities, rows)."""
+        stacked = np.moveaxis(self._records, 0, 2)
+        return stacked.reshape(stacked.shape[0], stacked.shape[1], -1)[:, :, : self.size].copy()
+
+
+def _pairs(storms: int, settings: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+    return np.arange(storms), np.zeros(storms) if settings == 1 else np.arange(settings)
+
+
+def _event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
+    """Return the rows of an event of one storm."""
+    event, dt = scenario.timeline[e], scenario.dt
+    at = float(round(event.time_s / dt))
+    rows = {layout.E_STEP: at, layout.E_UNTIL: at, layout.E_START: 0.0, layout.E_EXTRA: 0.0}
+    if isinstance(event, MassDetachEvent):
+        names = [group.name for group in scenario.subscribers]
+        target = names.index(event.target) if event.target in names else -1
+        rows |= {layout.E_KIND: layout.EVENT_DETACH, layout.E_TARGET: target}
+        return rows | {layout.E_VALUE: event.share, layout.E_EXTRA: float(round(event.spread_s / dt))}
+    rows[layout.E_TARGET] = plan.servers.index(event.target)
+    if isinstance(event, CapacityEvent):
+        until = at if event.until_s is None else float(round(event.until_s / dt))
+        return rows | {
+            layout.E_KIND: layout.EVENT_RATE,
+            layout.E_VALUE: event.value * dt,
+            layout.E_UNTIL: until,
+        }
+    if isinstance(event, LatencyEvent):
+        return rows | {layout.E_KIND: layout.EVENT_LATENCY, layout.E_VALUE: float(round(event.value_s / dt))}
+    if isinstance(event, OtherLoadEvent):
+        return rows | {layout.E_KIND: layout.EVENT_FOREIGN, layout.E_VALUE: event.value_per_s * dt}
+    return rows | {layout.E_KIND: layout.EVENT_BURST, layout.E_VALUE: float(event.count)}
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@lru_cache(maxsize=4)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="signalstorm")

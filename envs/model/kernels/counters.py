@@ -1,0 +1,288 @@
+"""What a storm is measured by: counters, peaks, convergence, conservation."""
+
+from numba import njit
+
+from signalstorm.envs.model.kernels.layout import (
+    C_COUNT,
+    C_SIZE,
+    K_ADMITTED,
+    K_ATTEMPTS,
+    K_BIN_ADMITTED,
+    K_BIN_ATTEMPTS,
+    K_BIN_SESSIONS,
+    K_COUNT,
+    K_ERROR,
+    K_HEALTHY_SINCE,
+    K_LOST,
+    K_OVER,
+    K_PEAK_ADMITTED,
+    K_PEAK_ATTEMPTS,
+    K_PEAK_SESSIONS,
+    K_PEAK_WITHOUT,
+    K_SECOND_PEAK,
+    K_SESSIONS,
+    K_STEADY,
+    K_STEADY_SUM,
+    K_STEP_ADMITTED,
+    K_STEP_ATTEMPTS,
+    K_STEP_SESSIONS,
+    K_STORMED,
+    K_T,
+    K_T50,
+    K_T75,
+    K_T95,
+    K_WITHOUT,
+    P_BIN,
+    P_CHECK,
+    P_CHURN,
+    P_CLASS,
+    P_CLASS_TABLE,
+    P_CLASSES,
+    P_CLOSED,
+    P_COHORTS,
+    P_COUNT_FROM,
+    P_FINAL,
+    P_GATE,
+    P_HEALTH,
+    P_IDLE,
+    P_KPI,
+    P_LAST_EVENT,
+    P_LONG_STOCK,
+    P_PROC,
+    P_REGISTERED,
+    P_SERVER_TABLE,
+    P_SERVERS,
+    P_SHORT_STOCK,
+    P_STEADY_FROM,
+    P_STORM,
+    P_TRIGGER,
+    PC_COHORTS,
+    PC_COUNT,
+    PC_FIRST,
+    PS_BLOCK,
+    PS_COUNT,
+    Q_ADMITTED_SUM,
+    Q_COUNT,
+    Q_DEADLINE,
+    Q_SERVED_SUM,
+    Q_SUM_EXPIRED,
+    Q_SUM_FRESH,
+    Q_SUM_OFFERED,
+    Q_SUM_OVER,
+    Q_SUM_STALE,
+    RECORD_COUNTERS,
+    RECORD_PER_QUEUE,
+    S_BAND,
+    S_COUNT,
+    S_POPULATION,
+)
+from signalstorm.envs.model.kernels.memory import block, flat
+
+_NOBODY = 0.5
+"""[subscribers] a laboratory run is done when fewer are left."""
+_OVER = 1e-6
+"""[subscribers] with fewer left and nothing to come, a storm is over and its counters are final."""
+
+
+@njit
+def count(base, plan, step, tile):
+    """Take this step into the counters and judge each storm's health."""
+    k = block(base, plan[P_KPI], K_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    classes = plan[P_CLASSES]
+    registered = flat(base, plan[P_REGISTERED], len(tile) * classes)
+    for b in range(len(tile)):
+        served = 0.0
+        for c in range(classes):
+            served += registered[b * classes + c]
+        k[K_WITHOUT, b] = storm[S_POPULATION, b] - served
+    for b in range(len(tile)):
+        k[K_STEP_SESSIONS, b] += k[K_STEP_ADMITTED, b]
+        k[K_ATTEMPTS, b] += k[K_STEP_ATTEMPTS, b]
+        k[K_ADMITTED, b] += k[K_STEP_ADMITTED, b]
+        k[K_SESSIONS, b] += k[K_STEP_SESSIONS, b]
+        k[K_BIN_ATTEMPTS, b] += k[K_STEP_ATTEMPTS, b]
+        k[K_BIN_ADMITTED, b] += k[K_STEP_ADMITTED, b]
+        k[K_BIN_SESSIONS, b] += k[K_STEP_SESSIONS, b]
+        k[K_STEP_SESSIONS, b] = 0.0
+        k[K_LOST, b] += k[K_WITHOUT, b]
+    if (step + 1) % plan[P_BIN] == 0:
+        _close_bins(k, tile)
+    if step <= plan[P_TRIGGER]:
+        _steady(k, plan, step, tile)
+    for b in range(len(tile)):
+        if k[K_OVER, b] < 0.0:
+            _recover(k, b, step)
+            if plan[P_CLOSED]:
+                k[K_STORMED, b] = 1.0
+                if k[K_T, b] < 0.0 and k[K_WITHOUT, b] < _NOBODY:
+                    k[K_T, b] = step
+            else:
+                _judge(k, storm, plan, b, step)
+            nothing_left = k[K_WITHOUT, b] < _OVER and k[K_T, b] >= 0.0
+            if nothing_left and plan[P_CHURN] == 0 and step > plan[P_LAST_EVENT]:
+                k[K_OVER, b] = step
+                _finish(base, plan, b, tile)
+    if plan[P_CHECK]:
+        _conserve(base, plan, tile)
+
+
+@njit(inline="always")
+def _close_bins(k, tile):
+    """End a bin: keep the largest counts, start again."""
+    for b in range(len(tile)):
+        k[K_PEAK_ATTEMPTS, b] = max(k[K_PEAK_ATTEMPTS, b], k[K_BIN_ATTEMPTS, b])
+        k[K_PEAK_ADMITTED, b] = max(k[K_PEAK_ADMITTED, b], k[K_BIN_ADMITTED, b])
+        k[K_PEAK_SESSIONS, b] = max(k[K_PEAK_SESSIONS, b], k[K_BIN_SESSIONS, b])
+        later = k[K_BIN_ATTEMPTS, b] if k[K_T, b] >= 0.0 else 0.0
+        k[K_SECOND_PEAK, b] = max(k[K_SECOND_PEAK, b], later)
+        k[K_BIN_ATTEMPTS, b] = 0.0
+        k[K_BIN_ADMITTED, b] = 0.0
+        k[K_BIN_SESSIONS, b] = 0.0
+
+
+@njit(inline="always")
+def _steady(k, plan, step, tile):
+    """Average the number without service over the window before the trigger."""
+    window = plan[P_TRIGGER] - plan[P_STEADY_FROM]
+    for b in range(len(tile)):
+        if window > 0 and plan[P_STEADY_FROM] <= step < plan[P_TRIGGER]:
+            k[K_STEADY_SUM, b] += k[K_WITHOUT, b]
+            k[K_STEADY, b] = k[K_STEADY_SUM, b] / (step + 1 - plan[P_STEADY_FROM])
+
+
+@njit(inline="always")
+def _recover(k, b, step):
+    """Note when 50, 75 and 95 % of the peak number without service is back; a new peak starts again."""
+    without = k[K_WITHOUT, b]
+    if without >= k[K_PEAK_WITHOUT, b]:
+        k[K_PEAK_WITHOUT, b] = without
+        k[K_T50, b] = -1.0
+        k[K_T75, b] = -1.0
+        k[K_T95, b] = -1.0
+        return
+    if k[K_T50, b] < 0.0 and without <= 0.5 * k[K_PEAK_WITHOUT, b]:
+        k[K_T50, b] = step
+    if k[K_T75, b] < 0.0 and without <= 0.25 * k[K_PEAK_WITHOUT, b]:
+        k[K_T75, b] = step
+    if k[K_T95, b] < 0.0 and without <= 0.05 * k[K_PEAK_WITHOUT, b]:
+        k[K_T95, b] = step
+
+
+@njit(inline="always")
+def _judge(k, storm, plan, b, step):
+    """Healthy within the band; T is the start of the first unbroken health after it was lost."""
+    if step < plan[P_COUNT_FROM]:
+        return
+    if k[K_WITHOUT, b] > k[K_STEADY, b] + storm[S_BAND, b]:
+        k[K_STORMED, b] = 1.0
+        k[K_HEALTHY_SINCE, b] = -1.0
+        return
+    if k[K_HEALTHY_SINCE, b] < 0.0:
+        k[K_HEALTHY_SINCE, b] = step
+    long_enough = step - k[K_HEALTHY_SINCE, b] >= plan[P_HEALTH]
+    if k[K_STORMED, b] > 0.0 and k[K_T, b] < 0.0 and long_enough:
+        k[K_T, b] = k[K_HEALTHY_SINCE, b]
+
+
+@njit
+def _finish(base, plan, b, tile):
+    """Keep the counters and queues of a storm that is over, whatever its tile does next."""
+    width = len(tile)
+    final = plan[P_FINAL]
+    _copy(base, plan[P_KPI], final, K_COUNT, b, tile)
+    final += K_COUNT * width
+    if plan[P_GATE] >= 0:
+        _copy(base, plan[P_GATE], final, Q_COUNT, b, tile)
+    for server in range(plan[P_SERVERS]):
+        final += Q_COUNT * width
+        _copy(base, plan[plan[P_SERVER_TABLE] + server * PS_COUNT + PS_BLOCK], final, Q_COUNT, b, tile)
+
+
+@njit(inline="always")
+def _copy(base, source, target, rows, b, tile):
+    a = block(base, source, rows, tile)
+    z = block(base, target, rows, tile)
+    for row in range(rows):
+        z[row, b] = a[row, b]
+
+
+@njit
+def _conserve(base, plan, tile):
+    """Check that nothing is lost: subscribers of each class, and entries of each queue."""
+    k = block(base, plan[P_KPI], K_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    classes = plan[P_CLASSES]
+    cohorts = plan[P_COHORTS]
+    width = len(tile)
+    registered = flat(base, plan[P_REGISTERED], width * classes)
+    idle = flat(base, plan[P_IDLE], width * classes)
+    proc = flat(base, plan[P_PROC], width * cohorts)
+    short = flat(base, plan[P_SHORT_STOCK], width * cohorts)
+    long = flat(base, plan[P_LONG_STOCK], width * classes)
+    for b in range(width):
+        for c in range(classes):
+            size = block(base, plan[P_CLASS] + c * C_COUNT * width, C_COUNT, tile)[C_SIZE, b]
+            total = registered[b * classes + c] + idle[b * classes + c] + long[b * classes + c]
+            first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+            for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+                total += proc[b * cohorts + i] + short[b * cohorts + i]
+            k[K_ERROR, b] = max(k[K_ERROR, b], abs(total - size) / size)
+        owners = 0.0
+        if plan[P_GATE] >= 0:
+            owners += _conserve_queue(base, k, plan[P_GATE], b, True, tile)
+        for server in range(plan[P_SERVERS]):
+            offset = plan[plan[P_SERVER_TABLE] + server * PS_COUNT + PS_BLOCK]
+            owners += _conserve_queue(base, k, offset, b, False, tile)
+        if plan[P_CHECK] == 2:
+            held = 0.0
+            for i in range(cohorts):
+                held += proc[b * cohorts + i]
+            k[K_ERROR, b] = max(k[K_ERROR, b], abs(held - owners) / storm[S_POPULATION, b])
+
+
+@njit(inline="always")
+def _conserve_queue(base, k, offset, b, purging, tile):
+    """Check offered = served + expired + over + waiting; returns the entries whose owner still waits."""
+    q = block(base, offset, Q_COUNT, tile)
+    left = q[Q_SUM_FRESH, b] + q[Q_SUM_STALE, b] + q[Q_SUM_OVER, b] + q[Q_ADMITTED_SUM, b] - q[Q_SERVED_SUM, b]
+    if purging:
+        left += q[Q_SUM_EXPIRED, b]
+    offered = q[Q_SUM_OFFERED, b]
+    k[K_ERROR, b] = max(k[K_ERROR, b], abs(left - offered) / max(offered, 1.0))
+    return q[Q_ADMITTED_SUM, b] - max(q[Q_SERVED_SUM, b], q[Q_DEADLINE, b])
+
+
+@njit
+def record(base, plan, out, tile):
+    """Write one record per storm; ``out``: shape (quantities, storms of the tile)."""
+    width = len(tile)
+    live = block(base, plan[P_KPI], K_COUNT, tile)
+    final = block(base, plan[P_FINAL], K_COUNT, tile)
+    for b in range(width):
+        for row in range(RECORD_COUNTERS):
+            out[row, b] = final[row, b] if live[K_OVER, b] >= 0.0 else live[row, b]
+        out[RECORD_COUNTERS, b] = final[K_WITHOUT, b] if live[K_OVER, b] >= 0.0 else live[K_WITHOUT, b]
+        at = RECORD_COUNTERS + 1
+        for server in range(-1, plan[P_SERVERS]):
+            offset = plan[P_GATE] if server < 0 else plan[plan[P_SERVER_TABLE] + server * PS_COUNT + PS_BLOCK]
+            if offset >= 0:
+                if live[K_OVER, b] >= 0.0:
+                    offset = plan[P_FINAL] + (K_COUNT + (server + 1) * Q_COUNT) * width
+                q = block(base, offset, Q_COUNT, tile)
+                out[at, b] = q[Q_ADMITTED_SUM, b] - q[Q_SERVED_SUM, b]
+                out[at + 1, b] = max(q[Q_DEADLINE, b] - q[Q_SERVED_SUM, b], 0.0)
+                out[at + 2, b] = q[Q_SUM_FRESH, b]
+                out[at + 3, b] = q[Q_SUM_STALE, b] + (q[Q_SUM_EXPIRED, b] if server < 0 else 0.0)
+                out[at + 4, b] = q[Q_SUM_OVER, b]
+            at += RECORD_PER_QUEUE
+
+
+@njit
+def all_over(base, plan, tile):
+    """Tell whether no storm of the tile can change any more."""
+    k = block(base, plan[P_KPI], K_COUNT, tile)
+    over = 0
+    for b in range(len(tile)):
+        over += k[K_OVER, b] >= 0.0
+    return over == len(tile)

@@ -1,0 +1,122 @@
+"""Counter-based random numbers: a draw is a hash of (storm key, step, element, stream), never a state."""
+
+import numpy as np
+from numba import njit
+
+from signalstorm.envs.model.kernels.layout import P_SCRATCH, P_STORM, S_COUNT, S_SEED_HIGH, S_SEED_LOW
+from signalstorm.envs.model.kernels.memory import block
+
+_EXACT_BELOW = 8.0
+"""Poisson means below this are drawn by inversion; the cube form's skewness is twice Poisson's."""
+_TERMS = 64
+"""Terms of the inversion: at a mean of 8 the tail beyond is below 1e-30."""
+_BYTES_MEAN = 510.0
+_BYTES_PER_DEVIATION = 0.006765875086793228
+"""Mean, and 1 / standard deviation, of the sum of four uniform bytes."""
+_LINEAR = 0.9490332780957845
+_CUBIC = 0.018642382500609254
+"""``x (linear + cubic x^2)`` gives that sum the variance 1 and the kurtosis 3 of a normal; solved exactly."""
+_UNIT = 2.0**-32
+
+(D_MEAN, D_DRAW, _UNIFORM, _TERM, _CUMULATED, SCRATCH_COUNT) = range(6)
+"""Rows of the scratch block: the mean goes in, the draw comes out; one layout, so one compiled function."""
+
+
+@njit(inline="always")
+def mix_key(step, element):
+    """Hash a counter to 64 bits (the finaliser of splitmix64)."""
+    z = np.uint64(step) * np.uint64(0x9E3779B97F4A7C15)
+    z += np.uint64(element + 1) * np.uint64(0xD1B54A32D192ED03)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(inline="always")
+def hash_row(low, high, key_low, key_high):
+    """Hash a storm's two 32-bit seeds with a mixed counter to 32 bits (three multiplications)."""
+    h = np.uint32(low ^ key_low)
+    h = np.uint32(np.uint32(h ^ np.uint32(h >> np.uint32(16))) * np.uint32(0x7FEB352D))
+    h = np.uint32(h + np.uint32(high ^ key_high))
+    h = np.uint32(np.uint32(h ^ np.uint32(h >> np.uint32(15))) * np.uint32(0x846CA68B))
+    h = np.uint32(np.uint32(h ^ np.uint32(h >> np.uint32(16))) * np.uint32(0x9E485565))
+    return np.uint32(h ^ np.uint32(h >> np.uint32(15)))
+
+
+@njit(inline="always")
+def _exp_minus(x):
+    """Return exp(-x) for 0 <= x <= 8 with a relative error below 1e-7: no library call, so the loop is vectorised."""
+    y = x * 0.125
+    p = 1.0 - y / 9.0
+    p = 1.0 - p * y / 8.0
+    p = 1.0 - p * y / 7.0
+    p = 1.0 - p * y / 6.0
+    p = 1.0 - p * y / 5.0
+    p = 1.0 - p * y / 4.0
+    p = 1.0 - p * y / 3.0
+    p = 1.0 - p * y / 2.0
+    p = 1.0 - p * y
+    p *= p
+    p *= p
+    return p * p
+
+
+@njit
+def draw_poisson(base, plan, step, element, tile):
+    """Draw one Poisson number per storm: from D_MEAN to D_DRAW of the scratch block.
+
+    Below a mean of 8 by inversion, exact; above by the Wilson-Hilferty cube, continuous. Which of the two a storm
+    gets, and what comes out, depends on its own row alone.
+
+    Args:
+        base: Address of the tile.
+        plan: The table of offsets and counts.
+        step: The present step.
+        element: Number of the element, times STREAMS, plus the stream.
+        tile: Tuple as long as the tile is wide.
+    """
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    key = mix_key(step, element)
+    key_low = np.uint32(key & np.uint64(0xFFFFFFFF))
+    key_high = np.uint32(key >> np.uint64(32))
+    small = 0
+    large = 0
+    for b in range(len(tile)):
+        h = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), key_low, key_high)
+        exact = d[D_MEAN, b] < _EXACT_BELOW
+        small += exact
+        large += not exact
+        d[_UNIFORM, b] = (np.float64(h) + 0.5) * _UNIT
+    if large > 0:
+        for b in range(len(tile)):
+            h = np.uint32(d[_UNIFORM, b] * 2.0**32 - 0.5)
+            total = (
+                (h & np.uint32(255))
+                + ((h >> np.uint32(8)) & np.uint32(255))
+                + ((h >> np.uint32(16)) & np.uint32(255))
+                + (h >> np.uint32(24))
+            )
+            x = (np.float64(total) - _BYTES_MEAN) * _BYTES_PER_DEVIATION
+            z = x * (_LINEAR + _CUBIC * x * x)
+            mean = max(d[D_MEAN, b], _EXACT_BELOW)
+            cube = max(1.0 - 1.0 / (9.0 * mean) + z / (3.0 * np.sqrt(mean)), 0.0)
+            d[D_DRAW, b] = mean * cube * cube * cube
+    if small > 0:
+        for b in range(len(tile)):
+            exact = d[D_MEAN, b] < _EXACT_BELOW
+            nothing = _exp_minus(min(d[D_MEAN, b], _EXACT_BELOW))
+            d[_TERM, b] = nothing
+            d[_CUMULATED, b] = nothing if exact else 2.0
+            d[D_DRAW, b] = 0.0 if exact else d[D_DRAW, b]
+        for n in range(1, _TERMS):
+            above = 0
+            share = 1.0 / n
+            for b in range(len(tile)):
+                more = d[_UNIFORM, b] > d[_CUMULATED, b]
+                above += more
+                d[D_DRAW, b] += 1.0 if more else 0.0
+                d[_TERM, b] *= d[D_MEAN, b] * share
+                d[_CUMULATED, b] += d[_TERM, b]
+            if above == 0:
+                break

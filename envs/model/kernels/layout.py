@@ -1,0 +1,254 @@
+"""Where everything of a tile lies: names for rows of the blocks and for entries of the plan.
+
+A *tile* is a fixed number of storms that are advanced together, innermost in every loop. All its numbers lie in
+one float64 array: blocks of rows (one row per quantity, one column per storm), lines (one short vector per
+storm, e.g. one number per cohort) and rings (one line or row per past or future step). The *plan* is the int64
+table of offsets and counts that says what a scenario has; it is the same for every storm of a batch.
+
+A *cohort* is a class and an attempt number. A *payload* is one number per cohort plus, last, the sum over its
+requests of the step in which their handsets sent them, so that the mean age travels with the counts.
+"""
+
+# ruff: noqa: E501
+
+# -- plan: scalars ---------------------------------------------------------------------------------------------
+(
+    P_COHORTS,  # cohorts in all, K
+    P_CLASSES,  # subscriber classes, C
+    P_SERVERS,  # servers with a queue
+    P_END,  # last step of the horizon
+    P_STOCHASTIC,  # 1: servers and Poisson arrivals draw; 0: exact means
+    P_CHECK,  # 1: check conservation in every step; 2: also owners in queues against procedures
+    P_CLOSED,  # 1: laboratory population, over when nobody is left
+    P_PACED,  # 1: demand is paced, 0: Poisson
+    P_CHURN,  # 1: some class power-cycles
+    P_BIN,  # steps per bin of the peak counters
+    P_RECORD,  # steps between two records, 0: none
+    P_HEALTH,  # steps of unbroken health that make a storm over
+    P_COUNT_FROM,  # step from which T counts
+    P_TRIGGER,  # step of the trigger
+    P_STEADY_FROM,  # first step of the window that gives the steady level
+    P_EVENTS,  # rows of the event table
+    P_LAST_EVENT,  # step after which no event is left
+    P_KPI,  # offset: block of counters
+    P_STORM,  # offset: block of per-storm scalars
+    P_CLASS,  # offset: blocks of class parameters, one after another
+    P_GATE,  # offset: queue block of the gate, -1: no gate
+    P_GATE_RING,  # offset: ring of the gate's cumulative admissions
+    P_GATE_LINES,  # offset: ring of the gate's payload lines
+    P_GATE_MASK,  # ring length - 1
+    P_EVENT,  # offset: event table
+    P_ARRIVE,  # offset: payload lines of this step's requests
+    P_RELEASE,  # offset: where released requests go (first server's inflow or P_ACCEPT)
+    P_RELEASE_STRIDE,  # distance between two storms there
+    P_ACCEPT,  # offset: payload lines of this step's completed attaches
+    P_REFUSE,  # offset: payload lines of this step's refusals behind the gate
+    P_GATE_OUT,  # offset: payload lines of what expired in the gate
+    P_FIRED_SHORT,  # offset: lines of K, what the short wheel fires in this step
+    P_FIRED_LONG,  # offset: lines of C
+    P_FINAL,  # offset: copies of the counters and queue blocks of storms that are over
+    P_PROC,  # offset: stock in procedures, one line of K per storm
+    P_SHORT,  # offset: ring of the short wheel, lines of K
+    P_SHORT_MASK,
+    P_SHORT_LEVEL,  # offset: firing rates, then stocks
+    P_SHORT_STOCK,
+    P_SHORT_DEBT,  # scheduled so far less fired so far
+    P_SCATTER,  # 1: some class has timers with a spread
+    P_LONG,  # offset: ring of the long wheel, lines of C
+    P_LONG_MASK,
+    P_LONG_LEVEL,
+    P_LONG_STOCK,
+    P_REGISTERED,  # offset: lines of C
+    P_IDLE,  # offset: lines of C
+    P_SCRATCH,  # offset: rows of scratch for draws
+    P_RECORD_WIDTH,  # quantities in a record
+    P_SIZE,  # float64 numbers per tile
+    P_CLASS_TABLE,  # plan index of the class table
+    P_SERVER_TABLE,  # plan index of the server table
+    P_COUNT,
+) = range(53)
+
+# -- plan: one entry per class ---------------------------------------------------------------------------------
+(
+    PC_FIRST,  # its first cohort
+    PC_COHORTS,  # its number of cohorts (attempt limit)
+    PC_LIMITED,  # 1: attempts are limited and the long timer follows; 0: the same cohort again
+    PC_COUNT,
+) = range(4)
+
+# -- plan: one entry per server --------------------------------------------------------------------------------
+(
+    PS_BLOCK,  # offset: queue block
+    PS_INFLOW,  # offset: payload lines of this step's inflow
+    PS_STAGES,  # transactions that use this server
+    PS_WIDTH,  # payload numbers per storm: stages * (K + 1)
+    PS_RING,  # offset: ring of cumulative admissions
+    PS_LINES,  # offset: ring of payload lines (per admitted entry)
+    PS_MASK,  # ring length - 1
+    PS_DELAY,  # offset: ring of delayed answers (success payload, then failure payload); -1: none
+    PS_DELAY_MASK,
+    PS_OUT,  # offset: scratch lines (success payload, then failure payload)
+    PS_REPEATS,  # 1: requests are repeated while unanswered
+    PS_LOST_RING,  # offset: ring of entries lost at a full buffer
+    PS_SERVED_RING,  # offset: ring of cumulative service
+    PS_REPEAT_TO,  # server that receives the repeats, -1: they are only counted
+    PS_ELEMENT,  # number of the element in draws
+    PS_TO0,  # offset of the success destination of each stage (up to 4), then its stride
+    PS_TO1,
+    PS_TO2,
+    PS_TO3,
+    PS_STRIDE0,
+    PS_STRIDE1,
+    PS_STRIDE2,
+    PS_STRIDE3,
+    PS_COUNT,
+) = range(24)
+
+# -- queue block: gate and servers -----------------------------------------------------------------------------
+(
+    Q_RATE,  # [1/s] service rate
+    Q_MEAN,  # [1/step]
+    Q_CAPACITY,  # [entries] buffer
+    Q_PATIENCE,  # [steps] age at which an entry times out
+    Q_LATENCY,  # [steps] delay of an answer
+    Q_REFUSES,  # 1: a full buffer refuses at once, 0: it says nothing
+    Q_TIMER,  # [steps] the requester's own timer (patience + latency)
+    Q_FOREIGN,  # [1/step] mean of foreign messages
+    Q_AGED,  # what had reached the patience in the step before
+    Q_REPEAT,  # [steps] between repeats of an unanswered request
+    Q_REPEATS,  # at most so many repeats
+    Q_ADMITTED_SUM,  # cumulative admissions, A
+    Q_SERVED_SUM,  # cumulative service (purged entries included), D
+    Q_DEADLINE,  # entries up to here have timed out, X
+    Q_POINTER,  # [step] oldest step whose line may hold unserved entries
+    Q_BURST,  # foreign messages waiting to arrive in the next step
+    Q_DRAW,  # what can be served in this step
+    Q_IN,  # offered in this step
+    Q_FOREIGN_IN,  # of which foreign
+    Q_LOW,  # first entry that was neither served nor timed out before this step
+    Q_START,  # the same after ageing
+    Q_NEXT,  # service reaches up to here
+    Q_EXPIRED,  # timed out in this step
+    Q_FRESH,  # served in time in this step
+    Q_TAKEN,  # admitted in this step
+    Q_OVER,  # found the buffer full in this step
+    Q_REPEATED,  # repeats in this step
+    Q_SUM_OFFERED,
+    Q_SUM_FRESH,
+    Q_SUM_STALE,
+    Q_SUM_EXPIRED,
+    Q_SUM_OVER,
+    Q_SUM_REPEATED,
+    Q_PEAK,  # largest number of entries waiting
+    Q_COUNT,
+) = range(35)
+
+# -- per-storm scalars -----------------------------------------------------------------------------------------
+(
+    S_SEED_LOW,
+    S_SEED_HIGH,
+    S_DEMAND,  # [1/step] arrivals of idle subscribers
+    S_DEMAND_DRAW,  # drawn for this step
+    S_DEMAND_FROM,  # [step]
+    S_GATE_ACTION,  # 0 drop, 1 reject with cause congestion, 2 reject with cause network failure
+    S_T3346_LOW,  # [steps] back-off sent with cause congestion, 0: none
+    S_T3346_HIGH,
+    S_POPULATION,
+    S_BAND,  # [subscribers] allowed above the steady level
+    S_COUNT,
+) = range(11)
+
+# -- class block -----------------------------------------------------------------------------------------------
+(
+    C_REFUSED_LOW,  # [steps] next try after a refusal
+    C_REFUSED_HIGH,
+    C_SILENT_LOW,  # [steps] next try after sending, when no answer came
+    C_SILENT_HIGH,
+    C_REFUSED_LONG_LOW,  # [steps] the same after the last attempt
+    C_REFUSED_LONG_HIGH,
+    C_SILENT_LONG_LOW,
+    C_SILENT_LONG_HIGH,
+    C_RESPONSE_LOW,  # [steps] an answer this old finds the handset gone
+    C_RESPONSE_HIGH,
+    C_RETRY_IS_RESPONSE,  # 1: the response timer is the retry timer (laboratory ladder)
+    C_HONOURS,  # share that honours T3346
+    C_CHURN,  # [1/step] power-cycles of a registered subscriber
+    C_SIZE,
+    C_SCATTER,  # [1/step] rate at which chance in timers evens out, 0: timers without a spread, no chance
+    C_COUNT,
+) = range(16)
+
+# -- counters --------------------------------------------------------------------------------------------------
+(
+    K_ATTEMPTS,
+    K_ADMITTED,
+    K_SUCCESSES,
+    K_REFUSED_CONGESTION,
+    K_REFUSED_GATE_FAILURE,
+    K_REFUSED_NETWORK,
+    K_DROPPED,
+    K_EXPIRED,
+    K_LATE,
+    K_SESSIONS,  # create-session requests, repeats included
+    K_STEP_ATTEMPTS,
+    K_STEP_ADMITTED,
+    K_STEP_SESSIONS,
+    K_BIN_ATTEMPTS,
+    K_BIN_ADMITTED,
+    K_BIN_SESSIONS,
+    K_PEAK_ATTEMPTS,  # largest count in a bin
+    K_PEAK_ADMITTED,
+    K_PEAK_SESSIONS,
+    K_SECOND_PEAK,  # largest count of attempts in a bin after T
+    K_WITHOUT,  # subscribers without service now
+    K_PEAK_WITHOUT,
+    K_LOST,  # subscriber-steps without service
+    K_STEADY_SUM,
+    K_STEADY,
+    K_T50,  # [step], -1: not yet
+    K_T75,
+    K_T95,
+    K_T,
+    K_STORMED,  # 1: health was lost
+    K_HEALTHY_SINCE,  # [step], -1: unhealthy
+    K_OVER,  # [step] after which nothing can happen, -1: not yet
+    K_ERROR,  # largest relative conservation error seen
+    K_COUNT,
+) = range(34)
+
+# -- event table -----------------------------------------------------------------------------------------------
+(
+    E_STEP,  # when (per storm)
+    E_UNTIL,  # end of a ramp (per storm); the same step: a jump
+    E_VALUE,  # new value, share, count (per storm)
+    E_START,  # value at the start of the ramp
+    E_EXTRA,  # spread [steps] of a mass detach
+    E_KIND,  # same for all storms
+    E_TARGET,  # server number or class number (-1: all)
+    E_COUNT,
+) = range(8)
+
+(
+    EVENT_RATE,
+    EVENT_LATENCY,
+    EVENT_FOREIGN,
+    EVENT_BURST,
+    EVENT_DETACH,
+) = range(5)
+
+# -- records ---------------------------------------------------------------------------------------------------
+RECORD_COUNTERS = K_SESSIONS + 1
+"""A record holds the first counters, then the number without service, then per queue: waiting, stale waiting, served in time, served stale, over."""
+RECORD_PER_QUEUE = 5
+
+GATE, DEMAND, TIMERS = 1, 2, 3
+"""Numbers of elements in draws; servers follow from FIRST_SERVER."""
+FIRST_SERVER = 8
+SERVICE, FOREIGN, STREAMS = 0, 1, 64
+"""Streams of an element, and how many it may have."""
+
+DROP, REJECT_CONGESTION, REJECT_FAILURE = 0, 1, 2
+"""Gate actions, as in S_GATE_ACTION."""
+
+NEVER = 1e15
+"""[steps] a time that does not come; [entries] a buffer without limit."""

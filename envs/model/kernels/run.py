@@ -1,0 +1,53 @@
+"""The substep, and the loop over substeps: one call per tile and control interval, or per whole horizon."""
+
+from numba import njit
+
+from signalstorm.envs.model.kernels.counters import all_over, count, record
+from signalstorm.envs.model.kernels.gate import pace
+from signalstorm.envs.model.kernels.layout import P_RECORD, P_SERVERS
+from signalstorm.envs.model.kernels.servers import serve
+from signalstorm.envs.model.kernels.subscribers import conclude, request
+from signalstorm.envs.model.kernels.timeline import happen
+
+_LOOK = 64
+"""[steps] between two looks whether a tile is over."""
+
+
+@njit(inline="always")
+def substep(base, plan, step, tile):
+    """Advance every storm of a tile by one step, in the order of the model's page."""
+    happen(base, plan, step, tile)
+    request(base, plan, step, tile)
+    pace(base, plan, step, tile)
+    for server in range(plan[P_SERVERS]):
+        serve(base, plan, server, step, tile)
+    conclude(base, plan, step, tile)
+    count(base, plan, step, tile)
+
+
+@njit(nogil=True, cache=True)
+def run(base, plan, first, count_of_steps, records, tile):
+    """Advance a tile from step ``first`` on.
+
+    Args:
+        base: Address of the tile's array.
+        plan: The table of offsets and counts, see ``layout``.
+        first: First step.
+        count_of_steps: Number of steps.
+        records: Where records go; shape (records of the whole run, quantities, storms of the tile).
+        tile: A tuple whose length is the number of storms of the tile.
+    """
+    every = plan[P_RECORD]
+    last = first + count_of_steps
+    step = first
+    while step < last:
+        if (step - first) % _LOOK == 0 and all_over(base, plan, tile):
+            break
+        substep(base, plan, step, tile)
+        if every > 0 and (step + 1) % every == 0:
+            record(base, plan, records[(step + 1) // every - 1], tile)
+        step += 1
+    while every > 0 and step < last:
+        if (step + 1) % every == 0:
+            record(base, plan, records[(step + 1) // every - 1], tile)
+        step += 1

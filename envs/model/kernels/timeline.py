@@ -1,0 +1,94 @@
+"""Timeline events: what changes in mid-storm, at its step, for each storm of a tile."""
+
+import numpy as np
+from numba import njit
+
+from signalstorm.envs.model.kernels.layout import (
+    C_COUNT,
+    C_SIZE,
+    E_COUNT,
+    E_EXTRA,
+    E_KIND,
+    E_START,
+    E_STEP,
+    E_TARGET,
+    E_UNTIL,
+    E_VALUE,
+    EVENT_BURST,
+    EVENT_DETACH,
+    EVENT_FOREIGN,
+    EVENT_LATENCY,
+    EVENT_RATE,
+    P_CLASS,
+    P_CLASSES,
+    P_EVENT,
+    P_EVENTS,
+    P_LAST_EVENT,
+    P_REGISTERED,
+    P_SERVER_TABLE,
+    PS_BLOCK,
+    PS_COUNT,
+    Q_BURST,
+    Q_COUNT,
+    Q_FOREIGN,
+    Q_LATENCY,
+    Q_MEAN,
+    Q_PATIENCE,
+    Q_TIMER,
+)
+from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.subscribers import put_long
+
+
+@njit
+def happen(base, plan, step, tile):
+    """Apply the events of this step; ramps move on."""
+    if step > plan[P_LAST_EVENT]:
+        return
+    for e in range(plan[P_EVENTS]):
+        event = block(base, plan[P_EVENT] + e * E_COUNT * len(tile), E_COUNT, tile)
+        for b in range(len(tile)):
+            if event[E_STEP, b] <= step <= event[E_UNTIL, b]:
+                _apply(base, plan, event, b, step, tile)
+
+
+@njit(inline="always")
+def _apply(base, plan, event, b, step, tile):
+    kind = int(event[E_KIND, b])
+    target = int(event[E_TARGET, b])
+    if kind == EVENT_DETACH:
+        for c in range(plan[P_CLASSES]):
+            if target < 0 or target == c:
+                _detach(base, plan, b, c, event[E_VALUE, b], int(event[E_EXTRA, b]), step, tile)
+        return
+    q = block(base, plan[plan[P_SERVER_TABLE] + target * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
+    if kind == EVENT_BURST:
+        q[Q_BURST, b] += event[E_VALUE, b]
+    elif kind == EVENT_RATE:
+        q[Q_MEAN, b] = _ramp(event, b, step, q[Q_MEAN, b])
+    elif kind == EVENT_FOREIGN:
+        q[Q_FOREIGN, b] = _ramp(event, b, step, q[Q_FOREIGN, b])
+    elif kind == EVENT_LATENCY:
+        q[Q_LATENCY, b] = np.rint(_ramp(event, b, step, q[Q_LATENCY, b]))
+        q[Q_PATIENCE, b] = max(q[Q_TIMER, b] - q[Q_LATENCY, b], 1.0)
+
+
+@njit(inline="always")
+def _ramp(event, b, step, present):
+    """Value at this step between the value found at the start and the event's own."""
+    if step == event[E_STEP, b]:
+        event[E_START, b] = present
+    if step == event[E_UNTIL, b]:
+        return event[E_VALUE, b]
+    part = (step - event[E_STEP, b]) / (event[E_UNTIL, b] - event[E_STEP, b])
+    return event[E_START, b] + part * (event[E_VALUE, b] - event[E_START, b])
+
+
+@njit(inline="always")
+def _detach(base, plan, b, c, share, spread, step, tile):
+    """Detach a share of a class's registered subscribers; they attach again uniformly within ``spread`` steps."""
+    registered = flat(base, plan[P_REGISTERED] + b * plan[P_CLASSES], plan[P_CLASSES])
+    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+    n = min(share * registered[c], parameters[C_SIZE, b])
+    registered[c] -= n
+    put_long(base, plan, b, c, n, 1, 1 + spread, step, tile)

@@ -1,0 +1,119 @@
+"""Timer wheels: counts that fire uniformly between two delays, in O(1) per insertion whatever the width.
+
+A ring of differences: ``n`` owners that fire over [lo, hi) add n / (hi - lo) to the firing rate at step s + lo and
+take it away at s + hi. The rate is the running sum. Insertion fixes the times, so delays may change in mid-run. There are two
+wheels: a short one with a number per cohort and a long one with a number per class (the long timers all lead back
+to the first attempt), because a ring as long as T3402 for every cohort would not fit a cache.
+"""
+
+from numba import njit
+
+from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, SCRATCH_COUNT, draw_poisson
+from signalstorm.envs.model.kernels.layout import (
+    C_COUNT,
+    C_SCATTER,
+    P_CLASS,
+    P_CLASS_TABLE,
+    P_CLASSES,
+    P_COHORTS,
+    P_FIRED_SHORT,
+    P_SCRATCH,
+    P_SHORT,
+    P_SHORT_DEBT,
+    P_SHORT_LEVEL,
+    P_SHORT_MASK,
+    P_SHORT_STOCK,
+    PC_COHORTS,
+    PC_COUNT,
+    PC_FIRST,
+    SERVICE,
+    STREAMS,
+    TIMERS,
+)
+from signalstorm.envs.model.kernels.memory import block, flat
+
+_TINY = 1e-12
+"""[subscribers] smaller firings stay on the wheel: they would only breed denormal numbers."""
+
+
+@njit
+def fire(base, ring_offset, mask, level_offset, stock_offset, step, lanes, fired_offset, tile):
+    """Fire one step's owners into ``fired_offset`` (one number per lane and storm), overwriting it."""
+    count = lanes * len(tile)
+    ring = flat(base, ring_offset + (step & mask) * count, count)
+    level = flat(base, level_offset, count)
+    stock = flat(base, stock_offset, count)
+    fired = flat(base, fired_offset, count)
+    for i in range(count):
+        level[i] += ring[i]
+        ring[i] = 0.0
+        n = min(level[i], stock[i])
+        n = n if n >= _TINY else 0.0
+        stock[i] -= n
+        fired[i] = n
+
+
+@njit
+def fire_drawn(base, plan, step, tile):
+    """Fire one step of the short wheel with the chance of timers that each handset draws for itself.
+
+    A step fires a Poisson number whose mean is what is due; a debt (due so far less fired so far) evens out at the
+    rate C_SCATTER, so that everybody fires once. With less than one subscriber on the wheel, and in classes whose
+    timers have no spread, it fires exactly what is due.
+    """
+    cohorts = plan[P_COHORTS]
+    count = cohorts * len(tile)
+    ring = flat(base, plan[P_SHORT] + (step & plan[P_SHORT_MASK]) * count, count)
+    level = flat(base, plan[P_SHORT_LEVEL], count)
+    stock = flat(base, plan[P_SHORT_STOCK], count)
+    debt = flat(base, plan[P_SHORT_DEBT], count)
+    fired = flat(base, plan[P_FIRED_SHORT], count)
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    for i in range(count):
+        level[i] += ring[i]
+        ring[i] = 0.0
+    for b in range(len(tile)):
+        due = 0.0
+        held = 0.0
+        for c in range(plan[P_CLASSES]):
+            scatter = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)[C_SCATTER, b]
+            first = b * cohorts + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+            for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+                n = min(max(level[i] + scatter * debt[i], 0.0), stock[i])
+                fired[i] = n
+                if scatter > 0.0:
+                    due += n
+                    held += stock[i]
+        d[D_MEAN, b] = due if held >= 1.0 else 0.0
+    draw_poisson(base, plan, step, TIMERS * STREAMS + SERVICE, tile)
+    for b in range(len(tile)):
+        part = d[D_DRAW, b] / d[D_MEAN, b] if d[D_MEAN, b] > 0.0 else 1.0
+        for c in range(plan[P_CLASSES]):
+            scatter = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)[C_SCATTER, b]
+            first = b * cohorts + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+            for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+                n = min(fired[i] * part, stock[i]) if scatter > 0.0 else fired[i]
+                n = n if n >= _TINY else 0.0
+                debt[i] += level[i] - n
+                stock[i] -= n
+                fired[i] = n
+
+
+@njit(inline="always")
+def put(base, ring_offset, mask, stock_offset, step, end, lanes, b, lane, n, low, high, tile):
+    """Let ``n`` owners of storm ``b`` fire uniformly over the steps [step + low, step + high).
+
+    ``low`` is at least 1. What would fire after ``end``, the horizon, only waits.
+    """
+    width = lanes * len(tile)
+    ring = flat(base, ring_offset, (mask + 1) * width)
+    stock = flat(base, stock_offset, width)
+    at = b * lanes + lane
+    stock[at] += n
+    first = step + max(low, 1)
+    last = max(step + high, first + 1)
+    rate = n / (last - first)
+    if first <= end:
+        ring[(first & mask) * width + at] += rate
+        if last <= end:
+            ring[(last & mask) * width + at] -= rate

@@ -1,0 +1,218 @@
+"""What a storm comes to: outcomes per storm, percentiles under censoring, and the bound that no setting can beat."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.procedures import PROCEDURES
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_events import CapacityEvent, MassDetachEvent, OtherLoadEvent
+
+Floats = npt.NDArray[np.float64]
+
+NOBODY = 0.5
+"""[subscribers] with fewer left a laboratory run is done, and a fluid backlog is empty."""
+CVAR_SHARE = 0.1
+"""Share of the worst storms that CVaR averages over."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """One number per row of a batch; times count from ``count_from`` [s], NaN where not reached."""
+
+    convergence_time_s: Floats
+    t50_s: Floats
+    t75_s: Floats
+    t95_s: Floats
+    stormed: Floats
+    attempts: Floats
+    admitted: Floats
+    successes: Floats
+    failures: Floats
+    refused_congestion: Floats
+    refused_gate_failure: Floats
+    refused_network: Floats
+    dropped: Floats
+    expired: Floats
+    late: Floats
+    session_requests: Floats
+    peak_request_rate_per_s: Floats
+    peak_admitted_rate_per_s: Floats
+    peak_session_rate_per_s: Floats
+    second_wave_peak_per_s: Floats
+    subscriber_hours_lost: Floats
+    conservation_error: Floats
+    offered: dict[str, Floats]
+    """Messages offered to each queue."""
+    served: dict[str, Floats]
+    """Messages that each queue served in time."""
+    stale: dict[str, Floats]
+    """Messages that each queue served for nobody."""
+    overflow: dict[str, Floats]
+    """Messages that found each queue full."""
+    queue_peak: dict[str, Floats]
+    """Most messages waiting in each queue."""
+
+    def pick(self, rows: npt.ArrayLike) -> "Outcomes":
+        """Return the outcomes of some rows, in any shape of row numbers."""
+        index = np.asarray(rows)
+        picked: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            picked[field.name] = (
+                {name: array[index] for name, array in value.items()} if isinstance(value, dict) else value[index]
+            )
+        return Outcomes(**picked)
+
+
+def outcomes(batch: Batch) -> Outcomes:
+    """Read the outcomes of a batch that has run."""
+    k = batch.counters()
+    scenario, dt = batch.scenario, batch.dt
+    origin = scenario.convergence.count_from_s
+    bins = float(int(batch.plan.table[layout.P_BIN])) * dt
+    names = [name for name in batch.plan.queues if batch.plan.queue_offset(name) >= 0]
+    queues = {name: batch.queue(name) for name in names}
+
+    def time(row: int) -> Floats:
+        return np.where(k[row] < 0, np.nan, np.maximum(k[row] * dt - origin, 0.0))
+
+    stormed = k[layout.K_STORMED]
+    return Outcomes(
+        convergence_time_s=np.where(stormed > 0, time(layout.K_T), 0.0),
+        t50_s=time(layout.K_T50),
+        t75_s=time(layout.K_T75),
+        t95_s=time(layout.K_T95),
+        stormed=stormed,
+        attempts=k[layout.K_ATTEMPTS],
+        admitted=k[layout.K_ADMITTED],
+        successes=k[layout.K_SUCCESSES],
+        failures=k[layout.K_REFUSED_NETWORK] + k[layout.K_LATE],
+        refused_congestion=k[layout.K_REFUSED_CONGESTION],
+        refused_gate_failure=k[layout.K_REFUSED_GATE_FAILURE],
+        refused_network=k[layout.K_REFUSED_NETWORK],
+        dropped=k[layout.K_DROPPED],
+        expired=k[layout.K_EXPIRED],
+        late=k[layout.K_LATE],
+        session_requests=k[layout.K_SESSIONS],
+        peak_request_rate_per_s=k[layout.K_PEAK_ATTEMPTS] / bins,
+        peak_admitted_rate_per_s=k[layout.K_PEAK_ADMITTED] / bins,
+        peak_session_rate_per_s=k[layout.K_PEAK_SESSIONS] / bins,
+        second_wave_peak_per_s=k[layout.K_SECOND_PEAK] / bins,
+        subscriber_hours_lost=k[layout.K_LOST] * dt / 3600.0,
+        conservation_error=k[layout.K_ERROR],
+        offered={name: q[layout.Q_SUM_OFFERED] for name, q in queues.items()},
+        served={name: q[layout.Q_SUM_FRESH] for name, q in queues.items()},
+        stale={name: q[layout.Q_SUM_STALE] for name, q in queues.items()},
+        overflow={name: q[layout.Q_SUM_OVER] for name, q in queues.items()},
+        queue_peak={name: q[layout.Q_PEAK] for name, q in queues.items()},
+    )
+
+
+def percentile(times: Floats, share: float) -> float | None:
+    """Return the Kaplan-Meier percentile of times of which NaN ones are censored at the horizon.
+
+    All are censored at the same instant, so the estimate of the distribution is the share of all storms that have
+    converged by then; the percentile is the first time at which it reaches ``share``.
+
+    Args:
+        times: Convergence times, shape (storms,) [s].
+        share: 0 to 1.
+
+    Returns:
+        The time [s], or None where it is not reached within the horizon.
+    """
+    if times.size == 0:
+        return None
+    ordered = np.sort(times[~np.isnan(times)])
+    rank = max(int(np.ceil(share * times.size - 1e-9)), 1)
+    return float(ordered[rank - 1]) if rank <= ordered.size else None
+
+
+def restricted(times: Floats, horizon_s: float) -> Floats:
+    """Return min(T, horizon), censored times as the horizon [s]."""
+    return np.minimum(np.where(np.isnan(times), horizon_s, times), horizon_s)
+
+
+def cvar(values: Floats) -> float:
+    """Return the mean of the worst (largest) tenth, at least one."""
+    worst = max(round(values.size * CVAR_SHARE), 1)
+    return float(np.sort(values)[-worst:].mean())
+
+
+def watched_s(scenario: Scenario) -> float:
+    """Return the time within which a storm can converge: from ``count_from`` to the horizon [s]."""
+    return scenario.horizon_s - scenario.convergence.count_from_s
+
+
+def lower_bound_s(scenario: Scenario) -> float:
+    """Return the time that no setting can beat: the fluid limit without any wasted work [s].
+
+    Demand enters at its own pace, mass detaches at theirs; every server passes at most its rate, less its foreign load,
+    from the first request on; nothing is refused, late or tried twice. Min-plus algebra: a server of cumulative
+    capacity C turns cumulative arrivals A into D(t) = min over s <= t of A(s) + C(t) - C(s).
+
+    Args:
+        scenario: The storm, with its drawn fields.
+
+    Returns:
+        From ``count_from`` to the instant when less than half a subscriber is left; 0 if no backlog forms;
+        infinite if it lasts beyond the horizon.
+    """
+    count = max(round(scenario.horizon_s / scenario.dt), 1)
+    time = np.arange(count + 1, dtype=np.float64) * np.float64(scenario.dt)
+    arrived = _arrivals(scenario, time)
+    passed = arrived
+    messages = [t.element for t in PROCEDURES[scenario.access]]
+    for name, server in scenario.topology.servers().items():
+        capacity = _capacity(scenario, name, server.rate_per_s, server.other_load_per_s, time)
+        if capacity is not None:
+            capacity = capacity / messages.count(name)
+            passed = np.minimum(np.minimum.accumulate(passed - capacity) + capacity, passed)
+    left = (arrived[-1] if scenario.closed else arrived) - passed
+    waiting = np.flatnonzero(left >= NOBODY)
+    if waiting.size == 0:
+        return 0.0
+    last = int(waiting[-1])
+    return float("inf") if last == count else max(float(time[last + 1]) - scenario.convergence.count_from_s, 0.0)
+
+
+def _arrivals(scenario: Scenario, time: Floats) -> Floats:
+    """Return first requests up to each instant, power-cycles of the registered left out."""
+    registered = sum(group.size * group.registered_share for group in scenario.subscribers)
+    idle = sum(group.size for group in scenario.subscribers) - registered
+    arrived = np.zeros_like(time)
+    if scenario.demand is not None:
+        arrived += np.minimum(np.maximum(time - scenario.demand.start_s, 0.0) * scenario.demand.rate_per_s, idle)
+    for event in scenario.timeline:
+        if isinstance(event, MassDetachEvent):
+            sizes = [g.size * g.registered_share for g in scenario.subscribers if event.target in ("*", g.name)]
+            spread = max(event.spread_s, scenario.dt)
+            arrived += event.share * sum(sizes) * np.clip((time - event.time_s) / spread, 0.0, 1.0)
+    return arrived
+
+
+def _capacity(scenario: Scenario, name: str, rate: float | None, foreign: float, time: Floats) -> Floats | None:
+    """Return what a server can serve up to each instant, None if it has no limit."""
+    changes = [e for e in scenario.timeline if isinstance(e, CapacityEvent) and e.target == name]
+    if rate is None and not changes:
+        return None
+    rates = np.full(time.shape, layout.NEVER if rate is None else rate)
+    for change in sorted(changes, key=lambda e: e.time_s):
+        after = time >= change.time_s
+        if change.until_s is None:
+            rates[after] = change.value
+        else:
+            start = float(rates[after][0])
+            part = np.clip((time[after] - change.time_s) / (change.until_s - change.time_s), 0.0, 1.0)
+            rates[after] = start + part * (change.value - start)
+    loads = np.full(time.shape, foreign)
+    for load in sorted((e for e in scenario.timeline if isinstance(e, OtherLoadEvent)), key=lambda e: e.time_s):
+        if load.target == name:
+            loads[time >= load.time_s] = load.value_per_s
+    free = np.maximum(rates - loads, 0.0) * scenario.dt
+    return np.concatenate([[0.0], np.cumsum(free[:-1])])

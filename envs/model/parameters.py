@@ -1,0 +1,219 @@
+"""Per-storm numbers of a batch: scenario fields and knobs, merged and turned into steps and counts per step.
+
+A row of a batch is a storm (a scenario with its drawn fields) under a setting. Everything here is an array with one
+number per row.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.knobs import OFF, Setting, resolve
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_parts import EpsLadder, LaboratoryLadder
+from signalstorm.envs.model.scenario_topology import Database, Gateway, Pcrf
+
+Floats = npt.NDArray[np.float64]
+
+ACTIONS = {
+    "drop": layout.DROP,
+    "reject-congestion": layout.REJECT_CONGESTION,
+    "reject-network-failure": layout.REJECT_FAILURE,
+}
+
+SETTING_FIELDS = (
+    "nop_rate",
+    "nop_wait_s",
+    "nop_queue",
+    "nop_action",
+    "t3346_s",
+    "gtpc_timeout_ms",
+    "gtpc_retries",
+    "diameter_tx_s",
+    "pcrf_rate_per_s",
+)
+"""Order of the numbers in a setting vector; NaN: the scenario's own field holds."""
+
+T3346_SPREAD = 0.1
+"""The MME sends a value uniform within 10 % of the configured one (StarOS Release 17 change reference, p. 320)."""
+
+
+SCATTER_SHARE = 0.1
+"""Chance in the handsets' timers evens out over this share of their spread."""
+
+
+def setting_vector(setting: Mapping[str, Any], scenario: Scenario) -> Floats:
+    """Turn a setting into numbers, in the order of `SETTING_FIELDS`.
+
+    Args:
+        setting: Knob values that override the scenario's present ones.
+        scenario: The nominal scenario.
+
+    Raises:
+        InputError: If the merged setting breaks a rule.
+    """
+    complete = resolve(setting, scenario)
+    given = {**scenario.present, **setting}
+    vector = np.full(len(SETTING_FIELDS), np.nan)
+    for i, name in enumerate(SETTING_FIELDS):
+        if name in ("gtpc_timeout_ms", "gtpc_retries", "diameter_tx_s", "pcrf_rate_per_s") and name not in given:
+            continue
+        value = complete.get(name)
+        if name == "nop_action" and value is not None:
+            vector[i] = ACTIONS[str(value)]
+        elif value == OFF or (name == "nop_queue" and value is None):
+            vector[i] = layout.NEVER
+        elif value is not None:
+            vector[i] = float(value)
+    return vector
+
+
+def setting_matrix(settings: Sequence[Mapping[str, Any]], scenario: Scenario) -> Floats:
+    """Stack the vectors of several settings; shape (settings, fields)."""
+    return np.array([setting_vector(setting, scenario) for setting in settings]).reshape(-1, len(SETTING_FIELDS))
+
+
+def timers(span: tuple[float, float], dt: float) -> tuple[float, float]:
+    """Round a uniform delay to steps: at least one step away, at least one step wide."""
+    low = max(round(span[0] / dt), 1)
+    return float(low), float(max(round(span[1] / dt), low + 1))
+
+
+def class_columns(scenario: Scenario, c: int) -> dict[int, float]:
+    """Return the rows of a class block of one storm."""
+    group, dt = scenario.subscribers[c], scenario.dt
+    ladder = group.ladder
+    rows = dict.fromkeys(range(layout.C_COUNT), layout.NEVER)
+    if isinstance(ladder, LaboratoryLadder):
+        refused, silent = timers(ladder.retry_refused_s, dt), timers(ladder.retry_silent_s, dt)
+        response = silent
+        long_refused = long_silent = (layout.NEVER, layout.NEVER)
+    elif isinstance(ladder, EpsLadder):
+        refused = timers(ladder.t3411_s, dt)
+        silent = timers(_both(ladder.t3410_s, ladder.t3411_s), dt)
+        long_refused = timers(ladder.t3402_s, dt)
+        long_silent = timers(_both(ladder.t3410_s, ladder.t3402_s), dt)
+        response = timers(ladder.t3410_s, dt)
+    rows[layout.C_REFUSED_LOW], rows[layout.C_REFUSED_HIGH] = refused
+    rows[layout.C_SILENT_LOW], rows[layout.C_SILENT_HIGH] = silent
+    rows[layout.C_REFUSED_LONG_LOW], rows[layout.C_REFUSED_LONG_HIGH] = long_refused
+    rows[layout.C_SILENT_LONG_LOW], rows[layout.C_SILENT_LONG_HIGH] = long_silent
+    rows[layout.C_RESPONSE_LOW], rows[layout.C_RESPONSE_HIGH] = response
+    rows[layout.C_HONOURS] = group.honours_t3346_share
+    rows[layout.C_CHURN] = group.churn_per_s * dt
+    rows[layout.C_SIZE] = float(group.size)
+    spread = min(refused[1] - refused[0], silent[1] - silent[0])
+    rows[layout.C_SCATTER] = 1.0 / max(SCATTER_SHARE * spread, 1.0) if spread > 1.0 else 0.0
+    return rows
+
+
+def _both(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    return first[0] + second[0], first[1] + second[1]
+
+
+def server_columns(scenario: Scenario, name: str) -> dict[str, float]:
+    """Return a server's fields of one storm, in seconds and per second; ``timer_s`` is the requester's."""
+    server: Gateway | Pcrf | Database = scenario.topology.servers()[name]
+    gateway = scenario.topology.gateway
+    fields = {
+        "rate_per_s": layout.NEVER if server.rate_per_s is None else server.rate_per_s,
+        "buffer": layout.NEVER if server.buffer is None else server.buffer,
+        "refuses": float(server.overflow == "refuse"),
+        "other_load_per_s": server.other_load_per_s,
+        "latency_s": getattr(server, "latency_s", 0.0),
+        "timer_s": np.inf,
+        "t3_s": np.inf,
+        "n3": 0.0,
+    }
+    if isinstance(server, Database):
+        fields["timer_s"] = server.timer_s
+    elif gateway is not None:
+        fields["t3_s"] = gateway.t3_response_s
+        fields["n3"] = float(gateway.n3_requests)
+        if isinstance(server, Pcrf):
+            fields["timer_s"] = gateway.tx_s
+    return fields
+
+
+def server_rows(fields: Mapping[str, Floats], dt: float) -> dict[int, Floats]:
+    """Turn a server's fields, knobs already merged in, into rows of its queue block.
+
+    The requester waits for its timer, or until the MME has given up its last repeat, whichever comes first.
+    """
+    give_up = np.where(np.isfinite(fields["t3_s"]), fields["t3_s"] * (fields["n3"] + 1.0), np.inf)
+    timer = np.maximum(np.rint(np.minimum(fields["timer_s"], give_up) / dt), 1.0)
+    latency = np.rint(fields["latency_s"] / dt)
+    return {
+        layout.Q_RATE: fields["rate_per_s"],
+        layout.Q_MEAN: fields["rate_per_s"] * dt,
+        layout.Q_CAPACITY: fields["buffer"],
+        layout.Q_PATIENCE: np.maximum(timer - latency, 1.0),
+        layout.Q_LATENCY: latency,
+        layout.Q_REFUSES: fields["refuses"],
+        layout.Q_TIMER: timer,
+        layout.Q_FOREIGN: fields["other_load_per_s"] * dt,
+        layout.Q_REPEAT: np.where(
+            np.isfinite(fields["t3_s"]), np.maximum(np.rint(fields["t3_s"] / dt), 1.0), layout.NEVER
+        ),
+        layout.Q_REPEATS: fields["n3"],
+    }
+
+
+def merge_knobs(name: str, fields: dict[str, Floats], settings: Floats) -> None:
+    """Let the knobs of the gateway and the policy server override a server's fields, where given."""
+    knob = dict(zip(SETTING_FIELDS, settings.T, strict=True))
+    if name in ("gateway", "pcrf"):
+        fields["t3_s"] = _override(fields["t3_s"], knob["gtpc_timeout_ms"] / 1000.0)
+        fields["n3"] = _override(fields["n3"], knob["gtpc_retries"])
+    if name == "pcrf":
+        fields["timer_s"] = _override(fields["timer_s"], knob["diameter_tx_s"])
+        fields["rate_per_s"] = _override(fields["rate_per_s"], knob["pcrf_rate_per_s"])
+
+
+def _override(own: Floats, given: Floats) -> Floats:
+    return np.where(np.isnan(given), own, given)
+
+
+def gate_rows(settings: Floats, dt: float) -> dict[int, Floats]:
+    """Return the rows of the gate's queue block."""
+    rate, wait, queue = settings[:, 0], settings[:, 1], settings[:, 2]
+    return {
+        layout.Q_RATE: rate,
+        layout.Q_MEAN: np.where(rate >= layout.NEVER, layout.NEVER, rate * dt),
+        layout.Q_CAPACITY: queue,
+        layout.Q_PATIENCE: np.maximum(np.rint(wait / dt), 1.0),
+    }
+
+
+def gate_storm_rows(settings: Floats, dt: float) -> dict[int, Floats]:
+    """Return the gate's rows among the per-storm scalars."""
+    value = np.nan_to_num(settings[:, 4])
+    sent = value > 0
+    low = np.maximum(np.rint(value * (1.0 - T3346_SPREAD) / dt), 1.0)
+    high = np.maximum(np.rint(value * (1.0 + T3346_SPREAD) / dt), low + 1.0)
+    return {
+        layout.S_GATE_ACTION: np.nan_to_num(settings[:, 3]),
+        layout.S_T3346_LOW: np.where(sent, low, 0.0),
+        layout.S_T3346_HIGH: np.where(sent, high, 0.0),
+    }
+
+
+def storm_columns(scenario: Scenario) -> dict[int, float]:
+    """Return the per-storm scalars that do not depend on knobs or seeds."""
+    dt, demand = scenario.dt, scenario.demand
+    population = float(sum(group.size for group in scenario.subscribers))
+    per_step = demand.rate_per_s * dt if demand else 0.0
+    return {
+        layout.S_DEMAND: per_step,
+        layout.S_DEMAND_FROM: round(demand.start_s / dt) if demand else layout.NEVER,
+        layout.S_POPULATION: population,
+        layout.S_BAND: scenario.convergence.band_share * population,
+    }
+
+
+def complete_setting(setting: Mapping[str, Any], scenario: Scenario) -> Setting:
+    """Return the setting with every knob that the scenario has."""
+    return resolve(setting, scenario)

@@ -1,0 +1,308 @@
+"""The plan of a batch: which queues a scenario needs, and where everything of a tile lies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.envs.model.kernels import draws, layout
+from signalstorm.envs.model.procedures import PROCEDURES
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_events import (
+    CapacityEvent,
+    LatencyEvent,
+    MessageBurstEvent,
+    OtherLoadEvent,
+)
+from signalstorm.envs.model.scenario_parts import EpsLadder, Ladder
+
+ELEMENT_NUMBERS = {"hss": 0, "gateway": 1, "pcrf": 2, "database": 3}
+"""A server's number in draws: it must not depend on which others a scenario has."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Longest delays of a batch in steps; they size the rings."""
+
+    gate: int
+    """Wait in the gate."""
+    short: int
+    """Timer of the short wheel."""
+    long: int
+    """Timer of the long wheel."""
+    server: Mapping[str, int]
+    """Requester's timer or latency, per server."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Offsets and counts for the kernel, and what Python needs to fill and read a tile."""
+
+    table: Ints
+    """What the kernel reads, see ``kernels.layout``."""
+    tile: int
+    """Storms per tile."""
+    servers: tuple[str, ...]
+    """Servers that have a queue, in the order of the procedure."""
+    cohorts: tuple[tuple[int, int], ...]
+    """Class and attempt (from 1) of each cohort."""
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether the scenario has a gate."""
+        return bool(self.table[layout.P_GATE] >= 0)
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """Names of the queues in the order of a record; the gate's place is there even without one."""
+        return ("gate", *self.servers)
+
+    def server_entry(self, server: int, entry: int) -> int:
+        """Return an entry of a server's part of the table."""
+        return int(self.table[self.table[layout.P_SERVER_TABLE] + server * layout.PS_COUNT + entry])
+
+    def queue_offset(self, queue: str) -> int:
+        """Return the offset of a queue's block in a tile, -1 if there is none."""
+        if queue == "gate":
+            return int(self.table[layout.P_GATE])
+        return self.server_entry(self.servers.index(queue), layout.PS_BLOCK)
+
+
+def queued_servers(scenario: Scenario) -> tuple[str, ...]:
+    """Return the servers that need a queue: a rate, a latency, or an event that can give them one.
+
+    A server without any of these answers at once and takes no part in the run.
+    """
+    eventful = {
+        event.target
+        for event in scenario.timeline
+        if isinstance(event, CapacityEvent | LatencyEvent | OtherLoadEvent | MessageBurstEvent)
+    }
+    present = scenario.topology.servers()
+    return tuple(
+        name
+        for name in dict.fromkeys(t.element for t in PROCEDURES[scenario.access])
+        if name in present
+        and (present[name].rate_per_s is not None or name in eventful or getattr(present[name], "latency_s", 0.0) > 0.0)
+    )
+
+
+def make_plan(scenario: Scenario, reach: Reach, tile: int, *, record_every: int, check: bool) -> Plan:
+    """Lay out a tile for storms that share the structure of ``scenario``.
+
+    Args:
+        scenario: Any storm of the batch; all have the same classes, elements and events.
+        reach: The longest delays of the batch.
+        tile: Storms per tile.
+        record_every: Steps between records, 0 for none.
+        check: Whether to check conservation in every step.
+    """
+    builder = _Builder(scenario, tile)
+    builder.scalars(record_every, check)
+    builder.classes()
+    builder.subscribers(reach)
+    builder.gate(reach)
+    builder.servers(reach)
+    return builder.finish()
+
+
+def ring_mask(reach: int) -> int:
+    """Return the mask of the shortest ring that looks ``reach`` steps back or ahead."""
+    return (1 << (reach + 2).bit_length()) - 1
+
+
+class _Builder:
+    """Fills the table from top to bottom, and hands out space in the tile."""
+
+    def __init__(self, scenario: Scenario, tile: int) -> None:
+        self.scenario = scenario
+        self.tile = tile
+        self.names = queued_servers(scenario)
+        self.cohort_list = [
+            (c, attempt + 1)
+            for c, group in enumerate(scenario.subscribers)
+            for attempt in range(group.ladder.attempt_limit if isinstance(group.ladder, EpsLadder) else 1)
+        ]
+        self.cohorts = len(self.cohort_list)
+        self.payload = self.cohorts + 1
+        classes = len(scenario.subscribers)
+        self.class_table = layout.P_COUNT
+        self.server_table = self.class_table + classes * layout.PC_COUNT
+        self.table = np.zeros(self.server_table + len(self.names) * layout.PS_COUNT, np.int64)
+        self.used = 0
+
+    def steps(self, seconds: float) -> int:
+        return round(seconds / self.scenario.dt)
+
+    def space(self, numbers_per_storm: int) -> int:
+        """Reserve space; returns its offset."""
+        offset = self.used
+        self.used += numbers_per_storm * self.tile
+        return offset
+
+    def scalars(self, record_every: int, check: bool) -> None:
+        scenario, table = self.scenario, self.table
+        trigger = self.steps(scenario.trigger.time_s)
+        servers = scenario.topology.servers()
+        foreign = any(server.other_load_per_s > 0 for server in servers.values())
+        plain = not foreign and not scenario.timeline and not any(self.delayed(name) for name in self.names)
+        values = {
+            layout.P_COHORTS: self.cohorts,
+            layout.P_CLASSES: len(scenario.subscribers),
+            layout.P_SERVERS: len(self.names),
+            layout.P_END: self.steps(scenario.horizon_s),
+            layout.P_STOCHASTIC: scenario.stochastic,
+            layout.P_CHECK: (2 if plain else 1) if check else 0,
+            layout.P_CLOSED: scenario.closed,
+            layout.P_PACED: scenario.demand is None or scenario.demand.pattern == "paced",
+            layout.P_CHURN: any(group.churn_per_s > 0 for group in scenario.subscribers),
+            layout.P_SCATTER: scenario.stochastic and any(_has_spread(g.ladder) for g in scenario.subscribers),
+            layout.P_BIN: max(self.steps(bin_s(scenario)), 1),
+            layout.P_RECORD: record_every,
+            layout.P_HEALTH: self.steps(60.0),
+            layout.P_COUNT_FROM: self.steps(scenario.convergence.count_from_s),
+            layout.P_TRIGGER: trigger,
+            layout.P_STEADY_FROM: max(trigger - self.steps(600.0), 0),
+            layout.P_EVENTS: len(scenario.timeline),
+            layout.P_CLASS_TABLE: self.class_table,
+            layout.P_SERVER_TABLE: self.server_table,
+            layout.P_SCRATCH: self.space(draws.SCRATCH_COUNT),
+            layout.P_KPI: self.space(layout.K_COUNT),
+            layout.P_STORM: self.space(layout.S_COUNT),
+            layout.P_EVENT: self.space(layout.E_COUNT * len(scenario.timeline)),
+            layout.P_RECORD_WIDTH: layout.RECORD_COUNTERS + 1 + layout.RECORD_PER_QUEUE * (1 + len(self.names)),
+            layout.P_FINAL: self.space(layout.K_COUNT + layout.Q_COUNT * (1 + len(self.names))),
+        }
+        for index, value in values.items():
+            table[index] = value
+
+    def classes(self) -> None:
+        self.table[layout.P_CLASS] = self.space(layout.C_COUNT * len(self.scenario.subscribers))
+        first = 0
+        for c, group in enumerate(self.scenario.subscribers):
+            limited = isinstance(group.ladder, EpsLadder)
+            count = sum(1 for cohort in self.cohort_list if cohort[0] == c)
+            at = self.class_table + c * layout.PC_COUNT
+            self.table[at + layout.PC_FIRST] = first
+            self.table[at + layout.PC_COHORTS] = count
+            self.table[at + layout.PC_LIMITED] = limited
+            first += count
+
+    def subscribers(self, reach: Reach) -> None:
+        table, classes = self.table, len(self.scenario.subscribers)
+        for index, lanes in (
+            (layout.P_ARRIVE, self.payload),
+            (layout.P_ACCEPT, self.payload),
+            (layout.P_REFUSE, self.payload),
+            (layout.P_PROC, self.cohorts),
+            (layout.P_FIRED_SHORT, self.cohorts),
+            (layout.P_FIRED_LONG, classes),
+            (layout.P_SHORT_LEVEL, self.cohorts),
+            (layout.P_SHORT_STOCK, self.cohorts),
+            (layout.P_SHORT_DEBT, self.cohorts),
+            (layout.P_LONG_LEVEL, classes),
+            (layout.P_LONG_STOCK, classes),
+            (layout.P_REGISTERED, classes),
+            (layout.P_IDLE, classes),
+        ):
+            table[index] = self.space(lanes)
+        for ring, mask_index, longest, lanes in (
+            (layout.P_SHORT, layout.P_SHORT_MASK, reach.short, self.cohorts),
+            (layout.P_LONG, layout.P_LONG_MASK, reach.long, classes),
+        ):
+            mask = ring_mask(longest)
+            table[mask_index] = mask
+            table[ring] = self.space((mask + 1) * lanes)
+
+    def gate(self, reach: Reach) -> None:
+        table = self.table
+        if self.scenario.topology.gate is None:
+            table[layout.P_GATE] = -1
+            return
+        mask = ring_mask(reach.gate)
+        table[layout.P_GATE] = self.space(layout.Q_COUNT)
+        table[layout.P_GATE_MASK] = mask
+        table[layout.P_GATE_RING] = self.space(mask + 1)
+        table[layout.P_GATE_LINES] = self.space((mask + 1) * self.payload)
+        table[layout.P_GATE_OUT] = self.space(2 * self.payload)
+
+    def delayed(self, name: str) -> bool:
+        """Whether a server's answers, or the news of a loss, can come later than in the step that decides them."""
+        server = self.scenario.topology.servers()[name]
+        late = getattr(server, "latency_s", 0.0) > 0 or any(
+            isinstance(event, LatencyEvent) and event.target == name for event in self.scenario.timeline
+        )
+        return late or (server.overflow == "drop" and server.buffer is not None)
+
+    def servers(self, reach: Reach) -> None:
+        stages = {name: [t for t in self.transactions() if t == name] for name in self.names}
+        for s, name in enumerate(self.names):
+            at = self.server_table + s * layout.PS_COUNT
+            entry = self.table[at : at + layout.PS_COUNT]
+            width = len(stages[name]) * self.payload
+            mask = ring_mask(reach.server[name])
+            entry[layout.PS_BLOCK] = self.space(layout.Q_COUNT)
+            entry[layout.PS_STAGES] = len(stages[name])
+            entry[layout.PS_WIDTH] = width
+            entry[layout.PS_INFLOW] = self.space(width)
+            entry[layout.PS_OUT] = self.space(2 * width)
+            entry[layout.PS_MASK] = mask
+            entry[layout.PS_RING] = self.space(mask + 1)
+            entry[layout.PS_LINES] = self.space((mask + 1) * width)
+            entry[layout.PS_DELAY_MASK] = mask
+            entry[layout.PS_DELAY] = self.space((mask + 1) * 2 * width) if self.delayed(name) else -1
+            entry[layout.PS_REPEATS] = name in ("gateway", "pcrf")
+            if entry[layout.PS_REPEATS]:
+                entry[layout.PS_LOST_RING] = self.space(mask + 1)
+                entry[layout.PS_SERVED_RING] = self.space(mask + 1)
+            entry[layout.PS_REPEAT_TO] = self.names.index("gateway") if "gateway" in self.names else -1
+            entry[layout.PS_ELEMENT] = ELEMENT_NUMBERS[name]
+        self.connect()
+
+    def transactions(self) -> list[str]:
+        """Elements of the transactions that take part, in order."""
+        return [t.element for t in PROCEDURES[self.scenario.access] if t.element in self.names]
+
+    def connect(self) -> None:
+        """Lead each transaction's successes to the next one, the last one's to the accepted."""
+        chain = self.transactions()
+        table = self.table
+        destinations: list[tuple[int, int]] = []
+        seen: dict[str, int] = {}
+        for name in chain:
+            at = self.server_table + self.names.index(name) * layout.PS_COUNT
+            stage = seen.get(name, 0)
+            seen[name] = stage + 1
+            destinations.append(
+                (int(table[at + layout.PS_INFLOW]) + stage * self.payload, int(table[at + layout.PS_WIDTH]))
+            )
+        destinations.append((int(table[layout.P_ACCEPT]), self.payload))
+        table[layout.P_RELEASE], table[layout.P_RELEASE_STRIDE] = destinations[0]
+        stage_of: dict[str, int] = {}
+        for name, (offset, stride) in zip(chain, destinations[1:], strict=True):
+            at = self.server_table + self.names.index(name) * layout.PS_COUNT
+            stage = stage_of.get(name, 0)
+            stage_of[name] = stage + 1
+            table[at + layout.PS_TO0 + stage] = offset
+            table[at + layout.PS_STRIDE0 + stage] = stride
+
+    def finish(self) -> Plan:
+        self.table[layout.P_SIZE] = self.used
+        return Plan(self.table, self.tile, self.names, tuple(self.cohort_list))
+
+
+def _has_spread(ladder: Ladder) -> bool:
+    """Whether every short timer of a ladder is drawn by each handset, rather than fixed."""
+    if isinstance(ladder, EpsLadder):
+        spans = [ladder.t3411_s]
+    else:
+        spans = [ladder.retry_refused_s, ladder.retry_silent_s]
+    return all(low < high for low, high in spans)
+
+
+def bin_s(scenario: Scenario) -> float:
+    """Return the width of the bins in which peaks are counted: 1 s, 60 s above an hour of horizon."""
+    return 60.0 if scenario.horizon_s > 3600.0 else 1.0

@@ -1,0 +1,25 @@
+"""Procedures as data: which transactions a request needs, in order, and which element answers each."""
+
+from typing import NamedTuple
+
+
+class Transaction(NamedTuple):
+    """One question and its answer."""
+
+    name: str
+    """What is asked, in the field's words."""
+    element: str
+    """The server that answers, a key of the topology."""
+
+
+ATTACH_EPS: tuple[Transaction, ...] = (
+    Transaction("authentication information", "hss"),
+    Transaction("update location", "hss"),
+    Transaction("create session", "gateway"),
+    Transaction("CCR-I", "pcrf"),
+    Transaction("session write", "database"),
+)
+"""EPS attach (TS 23.401 5.3.2.1): S6a twice, S11/S5, Gx, and the session database."""
+
+PROCEDURES = {"eps": ATTACH_EPS}
+"""The attach procedure of each access."""
