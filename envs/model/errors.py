@@ -11,6 +11,26 @@ from typing import Any, ClassVar, NamedTuple
 Path = tuple[str | int, ...]
 """Where a value stands in nested mappings and lists: the keys and indices that lead to it."""
 
+_LONGEST_VALUE = 80
+"""Characters of a value that a message shows."""
+
+
+class Shown(str):
+    """A value already put into words, which a message shows without quotes."""
+
+    __slots__ = ()
+
+
+class Absent:
+    """The type of `ABSENT`."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+ABSENT = Absent()
+"""Stands for the value of a key that is missing, or that does not help to understand the fault."""
+
 
 class Finding(NamedTuple):
     """A rule that a value breaks, before it is known where the value was written."""
@@ -24,19 +44,13 @@ class Finding(NamedTuple):
     way_out: str
     """What the user can do, as a sentence without its full stop."""
 
+    @property
+    def key(self) -> str:
+        """The path with dots."""
+        return ".".join(map(str, self.path))
 
-class Absent:
-    """The type of `ABSENT`."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-ABSENT = Absent()
-"""Stands for the value of a key that is missing."""
-
-_LONGEST_VALUE = 80
-"""Characters of a value that a message shows."""
+    def __str__(self) -> str:
+        return _paragraph((self.key,), self.rule, self.value, self.way_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +74,7 @@ class Fault:
         place = self.file or ""
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
-        head = ": ".join(part for part in (place, self.key) if part)
-        got = "" if self.value is ABSENT else f", but got {_shown(self.value)}"
-        way_out = f" {self.way_out[0].upper()}{self.way_out[1:]}." if self.way_out else ""
-        return f"{head}{': ' if head else ''}{self.rule}{got}.{way_out}"
+        return _paragraph((place, self.key), self.rule, self.value, self.way_out)
 
 
 class SignalstormError(Exception):
@@ -74,7 +85,7 @@ class SignalstormError(Exception):
 
 
 class InputError(SignalstormError):
-    """The input is wrong; carries everything that is wrong with it.
+    """The input is wrong; carries everything that is wrong with it, and shows it a line for each fault.
 
     Args:
         faults: All faults found, at least one.
@@ -102,20 +113,20 @@ def wrong_input(
 
 
 def located(findings: Iterable[Finding], file: str | None = None) -> InputError:
-    """Return the error for findings whose lines do not matter, such as those of an option."""
+    """Return the error for findings that have no lines, such as those of an option."""
     return InputError(
-        Fault(file, None, ".".join(map(str, path)), rule, value, way_out)
-        for path, rule, value, way_out in findings
+        Fault(file, None, finding.key, finding.rule, finding.value, finding.way_out) for finding in findings
     )
 
 
-def _shown(value: Any) -> str:
+def _paragraph(places: Iterable[str], rule: str, value: Any, way_out: str) -> str:
+    got = "" if value is ABSENT else f", but got {_shortened(value)}"
+    text = ": ".join([*filter(None, places), f"{rule}{got}."])
+    if way_out:
+        text += f" {way_out[0].upper()}{way_out[1:]}{'' if way_out[-1] in '.?' else '.'}"
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def _shortened(value: Any) -> str:
     text = str(value) if isinstance(value, Shown) else repr(value)
-    text = "".join(character if character.isprintable() else " " for character in text)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
-
-
-class Shown(str):
-    """A value already put into words, which a message shows without quotes."""
-
-    __slots__ = ()

@@ -1,26 +1,54 @@
 """From pydantic's errors to findings in plain words, and from findings to faults with file and line."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, Path
-from signalstorm.envs.model.knob_checks import nearest
+from signalstorm.envs.model.errors import ABSENT, Fault, Finding, Path
+from signalstorm.envs.model.scenario_parts import is_number
 from signalstorm.envs.model.scenario_paths import fields_at, kinds_at, split_unit
+from signalstorm.envs.model.wording import nearest
 
 _FINDINGS = "findings"
 """Type of the custom error that carries findings, and the key under which it does."""
 
+_BOUNDS = {
+    "greater_than": ("must be greater than", "gt"),
+    "greater_than_equal": ("must be at least", "ge"),
+    "less_than": ("must be less than", "lt"),
+    "less_than_equal": ("must be at most", "le"),
+}
+_NUMBERS = {"float_type": "must be a number", "finite_number": "must be a finite number"}
+_MAPPING = "must be a mapping of keys to values"
+_PLAIN = {
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    "tuple_type": "must be a list",
+    "mapping_type": _MAPPING,
+    "dict_type": _MAPPING,
+    "model_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
+}
+
+
+class Problem(NamedTuple):
+    """A finding with what kind it is."""
+
+    kind: Literal["unknown", "missing", "value", "whole"]
+    """A key that does not exist, one that is missing, a wrong value, or a rule over several fields."""
+    finding: Finding
+    """What is wrong."""
+
 
 def several(findings: Sequence[Finding]) -> PydanticCustomError:
     """Return the error with which a validator reports several findings at once."""
-    text = "; ".join(f"{'.'.join(map(str, finding.path))}: {finding.rule}" for finding in findings)
-    return PydanticCustomError(_FINDINGS, "{text}", {"text": text, _FINDINGS: tuple(findings)})
+    return PydanticCustomError(_FINDINGS, "{text}", {"text": " ".join(map(str, findings)), _FINDINGS: tuple(findings)})
 
 
-def findings_of(error: ValidationError, data: Any, model: type[BaseModel]) -> list[Finding]:
+def problems_of(error: ValidationError, data: Any, model: type[BaseModel]) -> list[Problem]:
     """Put a validation error into plain words.
 
     Args:
@@ -28,22 +56,25 @@ def findings_of(error: ValidationError, data: Any, model: type[BaseModel]) -> li
         data: The data that were validated.
         model: The class by which they were validated.
     """
-    found: list[Finding] = []
+    problems: list[Problem] = []
     for detail in error.errors(include_url=False):
+        if detail["type"] == "too_short" and detail["ctx"]["min_length"] <= len(detail["input"]):
+            continue  # only because each entry has a fault of its own
         path = _path_in(data, detail["loc"])
+        if path and isinstance(path[-1], int) and is_number(_at(data, path[:-1])):
+            path = path[:-1]  # a number that stands for both ends of a pair
         if detail["type"] == _FINDINGS:
-            found += [
-                finding._replace(path=path + finding.path) for finding in detail.get("ctx", {})[_FINDINGS]
+            kind: Literal["whole", "value"] = "value" if path else "whole"
+            problems += [
+                Problem(kind, finding._replace(path=path + finding.path)) for finding in detail["ctx"][_FINDINGS]
             ]
         else:
-            found.append(_finding(detail, path, data, model))
-    return found
+            problems.append(_problem(detail, path, data, model))
+    return list({problem.finding[:2]: problem for problem in problems}.values())
 
 
-def input_error(
-    findings: Sequence[Finding], file: str | None, lines: Mapping[Path, int] | None = None
-) -> InputError:
-    """Return the error for findings in a file, in the order of their lines.
+def in_file(findings: Sequence[Finding], file: str | None, lines: Mapping[Path, int] | None) -> list[Fault]:
+    """Say where in a file the findings are, in the order of their lines.
 
     Args:
         findings: What is wrong.
@@ -51,13 +82,14 @@ def input_error(
         lines: Line of each key, by path; a path without one has the line of the nearest key above it.
     """
     faults = [
-        Fault(file, _line(path, lines), ".".join(map(str, path)), rule, value, way_out)
-        for path, rule, value, way_out in findings
+        Fault(file, line_of(finding.path, lines), finding.key, finding.rule, finding.value, finding.way_out)
+        for finding in findings
     ]
-    return InputError(sorted(faults, key=lambda fault: fault.line or 0))
+    return sorted(faults, key=lambda fault: fault.line or 0)
 
 
-def _line(path: Path, lines: Mapping[Path, int] | None) -> int | None:
+def line_of(path: Path, lines: Mapping[Path, int] | None) -> int | None:
+    """Return the line of a key, or of the nearest key above it; None where there are no lines."""
     if lines is None:
         return None
     above = (path[:length] for length in range(len(path), -1, -1))
@@ -69,9 +101,9 @@ def _path_in(data: Any, location: tuple[int | str, ...]) -> Path:
     path: list[int | str] = []
     here = data
     for word in location:
-        if isinstance(here, Mapping) and word not in here and here.get("kind") == word:
-            continue
         if isinstance(here, Mapping):
+            if word not in here and here.get("kind") == word:
+                continue
             here = here.get(word, ABSENT)
         elif isinstance(here, list | tuple) and isinstance(word, int) and word < len(here):
             here = here[word]
@@ -79,65 +111,70 @@ def _path_in(data: Any, location: tuple[int | str, ...]) -> Path:
     return tuple(path)
 
 
-def _finding(detail: ErrorDetails, path: Path, data: Any, model: type[BaseModel]) -> Finding:
+def _at(data: Any, path: Path) -> Any:
+    for word in path:
+        data = data[word]
+    return data
+
+
+def _problem(detail: ErrorDetails, path: Path, data: Any, model: type[BaseModel]) -> Problem:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
-    fields = fields_at(model, path[:-1], data)
-    field = fields.get(str(path[-1])) if path else None
+    named = path[:-1] if path and isinstance(path[-1], int) else path
+    fields = fields_at(model, named[:-1], data) if named else {}
+    field = fields.get(str(named[-1])) if named else None
     description, unit = split_unit(field.description or "") if field else ("", "")
-    unit = f" {unit}" if unit and unit != "share" else ""
+    meaning = _inside_sentence(description.rstrip("."))
     if kind == "extra_forbidden":
-        return Finding(path, "there is no such key here", ABSENT, nearest(str(path[-1]), fields))
+        way_out = nearest(str(path[-1]), fields)
+        return Problem("unknown", Finding(path, "there is no such key here", ABSENT, way_out))
     if kind == "missing":
-        return Finding(path, "this key is missing", ABSENT, f"add it: {description}".rstrip(". "))
-    if kind == "union_tag_not_found":
-        rule = f"needs the key kind, one of {_tags(path, data, model)}"
-        return Finding(path, rule, ABSENT, "add kind: ...")
-    if kind == "union_tag_invalid":
-        rule = f"must be one of {context['expected_tags']}"
-        tags = str(context["expected_tags"]).replace("'", "").split(", ")
-        return Finding((*path, "kind"), rule, context["tag"], nearest(str(context["tag"]), tags))
-    if kind == "literal_error":
-        words = str(context["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
-        return Finding(path, f"must be {context['expected']}", value, nearest(str(value), words))
-    rule, way_out = _rule(kind, context, unit, detail["msg"])
-    return Finding(
-        path, rule, value, way_out or (f"meaning: {description}".rstrip(". ") if description else "")
-    )
+        way_out = f"add it: {meaning}" if meaning else "add it"
+        return Problem("missing", Finding(path, "this key is missing", ABSENT, way_out))
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        tags = _tags(path, data, model)
+        if kind == "union_tag_not_found":
+            rule, way_out = "this key is missing", f"add it, {nearest('', tags)}"
+            return Problem("missing", Finding((*path, "kind"), rule, ABSENT, way_out))
+        tag = context["tag"]
+        return Problem("value", Finding((*path, "kind"), _one_of(tags), tag, nearest(tag, tags)))
+    if kind == "literal_error" and field:
+        words = [str(word) for word in get_args(field.annotation)]
+        return Problem("value", Finding(path, _one_of(words), value, nearest(str(value), words)))
+    return Problem("value", Finding(path, _rule(detail, unit), value, _way_out(kind, value, meaning)))
 
 
-def _rule(kind: str, context: Mapping[str, Any], unit: str, message: str) -> tuple[str, str]:
-    bounds = {
-        "greater_than": ("must be greater than", "gt"),
-        "greater_than_equal": ("must be at least", "ge"),
-        "less_than": ("must be less than", "lt"),
-        "less_than_equal": ("must be at most", "le"),
-    }
-    if kind in bounds:
-        words, key = bounds[kind]
-        return f"{words} {context[key]:g}{unit}", ""
-    plain = {
-        "finite_number": (f"must be a finite number{unit and f' of{unit}'}", ""),
-        "float_type": (f"must be a number{unit and f' of{unit}'}", ""),
-        "int_type": ("must be a whole number", ""),
-        "bool_type": ("must be true or false", ""),
-        "string_type": ("must be text", "put it in quotes"),
-        "tuple_type": ("must be a list", ""),
-        "mapping_type": ("must be a mapping of keys to values", ""),
-        "model_type": ("must be a mapping of keys to values", ""),
-        "model_attributes_type": ("must be a mapping of keys to values", ""),
-        "string_pattern_mismatch": (f"must look like {context.get('pattern', '')}", ""),
-        "too_short": (f"must have at least {context.get('min_length')} entries", "add one"),
-        "too_long": (f"must have at most {context.get('max_length')} entries", "leave some out"),
-    }
-    return plain.get(kind, (message[:1].lower() + message[1:], ""))
+def _one_of(words: Sequence[str]) -> str:
+    return f"must be {'one of ' if len(words) > 1 else ''}{', '.join(words)}"
 
 
-def _tags(path: Path, data: Any, model: type[BaseModel]) -> str:
-    kinds = kinds_at(model, path, data)
-    words = [
-        word
-        for kind in kinds
-        if "kind" in kind.model_fields
-        for word in get_args(kind.model_fields["kind"].annotation)
-    ]
-    return ", ".join(words)
+def _rule(detail: ErrorDetails, unit: str) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind in _BOUNDS:
+        words, key = _BOUNDS[kind]
+        return f"{words} {context[key]:g}{f' {unit}' if unit and unit != 'share' else ''}"
+    if kind in _NUMBERS:
+        return f"{_NUMBERS[kind]}{f', unit {unit}' if unit else ''}"
+    if kind in ("too_short", "too_long"):
+        word, key = ("least", "min_length") if kind == "too_short" else ("most", "max_length")
+        return f"must have at {word} {context[key]} {'entry' if context[key] == 1 else 'entries'}"
+    return _PLAIN.get(kind, _inside_sentence(detail["msg"]))
+
+
+def _way_out(kind: str, value: Any, meaning: str) -> str:
+    if kind in ("float_type", "int_type", "bool_type") and isinstance(value, str):
+        return "write it without quotes, unit and thousands separators"
+    if kind == "string_type" and not isinstance(value, list | dict):
+        return "put it in quotes"
+    return f"meaning: {meaning}" if meaning else ""
+
+
+def _inside_sentence(text: str) -> str:
+    """Lower the first letter, unless the text begins with a name and a colon, such as ``T3410:``."""
+    first, _, _ = text.partition(" ")
+    return text if first.endswith(":") else f"{text[:1].lower()}{text[1:]}"
+
+
+def _tags(path: Path, data: Any, model: type[BaseModel]) -> list[str]:
+    """Return the words that ``kind`` may be at a path where the data do not tell which part is meant."""
+    kinds = [kind for kind in kinds_at(model, path, data) if "kind" in kind.model_fields]
+    return [word for kind in kinds for word in get_args(kind.model_fields["kind"].annotation)]

@@ -1,19 +1,22 @@
 """Writing files so that a reader, or a crash, never meets half of one."""
 
 import contextlib
+import errno
 import os
 import tempfile
 from pathlib import Path
 
 
-def write_atomic(path: str | os.PathLike[str], content: str | bytes) -> None:
+def write_atomic(path: str | os.PathLike[str], content: str | bytes, *, overwrite: bool = True) -> None:
     """Write a whole file: into a temporary file beside it, to the disk, then into its place.
 
     Args:
         path: The file; its folder is made where it is missing.
         content: Text, written as UTF-8 with the line ends it has, or bytes.
+        overwrite: Whether an older file is replaced.
 
     Raises:
+        FileExistsError: If there is an older file that is not to be replaced.
         OSError: If the file cannot be written; an older one is then as it was.
     """
     target = Path(path)
@@ -25,11 +28,25 @@ def write_atomic(path: str | os.PathLike[str], content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
-    except BaseException:
+        if overwrite:
+            os.replace(temporary, target)
+        else:
+            _place_beside_others(temporary, target)
+    finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+
+
+def _place_beside_others(temporary: str, target: Path) -> None:
+    """Put a file into its place unless there is one, even one that has only just appeared."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
         raise
+    except OSError:  # a file system without hard links
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        os.replace(temporary, target)
 
 
 def _mode(target: Path) -> int:

@@ -1,12 +1,12 @@
 """What is legal for one knob, and for the knobs that are tied together."""
 
-import difflib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Shown
 from signalstorm.envs.model.knob_table import KNOBS, OFF, QUEUE_RULE, Knob, KnobValue
+from signalstorm.envs.model.wording import nearest
 
 _QUEUE = KNOBS["nop_queue"]
 _TOLERANCE = 1e-9
@@ -33,13 +33,6 @@ def check(values: Mapping[str, Any]) -> tuple[dict[str, KnobValue], list[Finding
     return legal, findings
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the way out for an unknown word: the nearest known one, or all of them."""
-    known = list(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]}" if close else f"one of: {', '.join(known)}"
-
-
 def on_grid(knob: Knob, value: float) -> int | float:
     """Return the legal value that is nearest to a number."""
     inside = min(max(value, knob.low), knob.high)
@@ -49,6 +42,8 @@ def on_grid(knob: Knob, value: float) -> int | float:
 
 
 def _check_value(knob: Knob, value: Any, values: Mapping[str, Any]) -> KnobValue | Finding:
+    if hasattr(value, "item"):
+        value = value.item()  # a number of NumPy
     source = f" ({knob.source})" if knob.source else ""
     if value is False and OFF in knob.words:
         return OFF

@@ -65,8 +65,14 @@ class Knob:
         if self.kind == "choice":
             return ", ".join(self.choices)
         step = "" if self.kind == "int" and self.step == 1 else f" in steps of {self.step:g}"
-        words = "".join(f" or {word}" for word in self.words)
+        words = "".join(f", or {word}" for word in self.words)
         return f"{self.low:g} to {self.high:g}{f' {self.unit}' if self.unit else ''}{step}{words}"
+
+    def text(self, value: KnobValue | None) -> str:
+        """Return a value in words, with its unit."""
+        if value is None:
+            return "follows from others"
+        return value if isinstance(value, str) else f"{value:g} {self.unit}".rstrip()
 
 
 _NOP_COMMAND = (
@@ -143,7 +149,8 @@ _ROWS = (
         kind="choice",
         choices=("drop", "reject-congestion", "reject-network-failure"),
         default="drop",
-        rule="reject-congestion carries the back-off of t3346_s where that is not 0",
+        rule="reject-congestion carries the back-off of t3346_s where that is not 0; the command's words are "
+        "drop, reject-with-emm-cause congestion and reject-with-emm-cause network-failure",
         command=_NOP_COMMAND,
         source=_NOP_SOURCE,
     ),
@@ -214,6 +221,12 @@ _ROWS = (
         source="a what-if, no command sets it",
     ),
 )
+
+SOURCES = (
+    'CLI-Rnn is Cisco\'s "Command Line Interface Reference, StarOS Release nn", RCR-Rnn its "Release Change '
+    'Reference"; RFC and TS are documents of the IETF and of 3GPP.'
+)
+"""What the short names in `Knob.source` stand for."""
 
 KNOBS: dict[str, Knob] = {knob.name: knob for knob in _ROWS}
 """The table by name."""

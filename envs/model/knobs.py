@@ -6,9 +6,10 @@ from typing import Any
 
 from signalstorm.envs.model import yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Finding, located
-from signalstorm.envs.model.knob_checks import check, nearest, on_grid
+from signalstorm.envs.model.knob_checks import check, on_grid
 from signalstorm.envs.model.knob_table import KNOBS, OFF, Knob, KnobValue
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.wording import nearest
 
 __all__ = [
     "KNOBS",
@@ -123,7 +124,7 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
         values["pcrf_rate_per_s"] = topology.pcrf.rate_per_s
     if "pcrf_rate_per_s" in merged:
         values["pcrf_rate_per_s"] = merged["pcrf_rate_per_s"]
-    return Setting(values)
+    return Setting({name: _tidy(value) for name, value in values.items()})
 
 
 def effective_queue(
@@ -211,6 +212,11 @@ def _rounded(name: str, value: KnobValue) -> KnobValue:
     if knob is None or knob.kind == "choice" or isinstance(value, str | bool) or not math.isfinite(value):
         return value
     return on_grid(knob, value)
+
+
+def _tidy(value: KnobValue) -> KnobValue:
+    """Turn 5000.0, as a scenario field may hold it, into 5000, as the knob does."""
+    return round(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _number(value: KnobValue | None) -> float | None:

@@ -9,17 +9,19 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
 from signalstorm.envs.model import scenario_checks
-from signalstorm.envs.model.errors import ABSENT, Finding, InputError, Shown, located
-from signalstorm.envs.model.faults import findings_of, several
+from signalstorm.envs.model.errors import ABSENT, Finding, InputError, located
+from signalstorm.envs.model.faults import problems_of, several
 from signalstorm.envs.model.knob_checks import check
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.scenario_events import Event
 from signalstorm.envs.model.scenario_parts import (
+    DRAWN,
+    ClockTime,
     Convergence,
     Demand,
     Flag,
     Name,
-    Number,
+    Pair,
     Part,
     Positive,
     SubscriberClass,
@@ -33,8 +35,14 @@ DEFAULT_VARIATION_SHARE = 0.2
 
 _PROSE = {"description", "source", "fitted"}
 """Fields that change no result and therefore not the hash either."""
-_VARIED = "varied"
+_CHANGED = "changed"
 """Validation context of a scenario made from a checked one: its variation is not checked again."""
+_VARIABLE = ("subscribers", "demand", "trigger", "timeline", "topology")
+"""Fields whose parts may differ from storm to storm."""
+
+
+_REFERRING = {"variation", "fitted"}
+"""Fields that refer to others; where they change, what they refer to is checked again."""
 
 
 def _present(values: Any) -> Any:
@@ -75,7 +83,7 @@ class Scenario(Part):
     """The setting in force, by knob; what is absent has its default."""
     tunable: tuple[str, ...] = ()
     """The knobs that a search moves."""
-    clock_start: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] | None = None
+    clock_start: ClockTime | None = None
     """The time of day at the scenario's start, as HH:MM; null: none is shown."""
     horizon_s: Positive
     """The length of a run [s]."""
@@ -85,7 +93,7 @@ class Scenario(Part):
     """Time between two decisions of a controller [s]."""
     convergence: Convergence = Convergence()
     """When the storm counts as over."""
-    variation: Mapping[str, tuple[Number, Number]] | None = None
+    variation: Mapping[str, Pair] | None = None
     """Bounds between which fields differ from storm to storm, by dotted path; null: the default."""
     fitted: Mapping[str, str] = {}
     """Fields that were fitted, by dotted path, and to what."""
@@ -93,7 +101,7 @@ class Scenario(Part):
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
         found = list(scenario_checks.findings(self))
-        if info.context != _VARIED:
+        if info.context not in (_CHANGED, DRAWN):
             found.extend(self._path_findings())
         if found:
             raise several(found)
@@ -114,11 +122,7 @@ class Scenario(Part):
 
     def hash(self) -> str:
         """Return a hash of everything that can change a result, as 64 hexadecimal digits."""
-        return hashlib.sha256(
-            json.dumps(
-                self.model_dump(mode="json", exclude=_PROSE), sort_keys=True, separators=(",", ":")
-            ).encode()
-        ).hexdigest()
+        return self._hash
 
     def variation_or_default(self) -> dict[str, tuple[float, float]]:
         """Return the bounds between which fields differ from storm to storm.
@@ -142,13 +146,14 @@ class Scenario(Part):
         """Return every field by its dotted path, with value, unit and description."""
         return dict(leaves(self))
 
-    def with_fields(self, values: Mapping[str, Any], origin: str | None = None) -> "Scenario":
+    def with_fields(self, values: Mapping[str, Any], origin: str | None = None, *, drawn: bool = False) -> "Scenario":
         """Return a scenario with other values, checked again.
 
         Args:
             values: Values by dotted path: ``topology.pcrf.rate_per_s``, ``subscribers.0.size`` or
                 ``subscribers.handset.size``. An element that is null appears with its defaults.
             origin: What messages name as the place of the values.
+            drawn: The values are draws from the variation: round those of whole-number fields.
 
         Raises:
             InputError: With every fault found.
@@ -162,10 +167,22 @@ class Scenario(Part):
                 found.append(unknown.finding)
         if found:
             raise located(found, origin)
+        heads = {dotted.partition(".")[0] for dotted in values}
+        context = DRAWN if drawn else None if _REFERRING & heads else _CHANGED
         try:
-            return type(self).model_validate(data, context=_VARIED)
+            return type(self).model_validate(data, context=context)
         except ValidationError as error:
-            raise located(findings_of(error, data, type(self)), origin) from None
+            problems = problems_of(error, data, type(self))
+            raise located((problem.finding for problem in problems), origin) from None
+
+    def __hash__(self) -> int:
+        return hash(self._hash)
+
+    @cached_property
+    def _hash(self) -> str:
+        return hashlib.sha256(
+            json.dumps(self.model_dump(mode="json", exclude=_PROSE), sort_keys=True, separators=(",", ":")).encode()
+        ).hexdigest()
 
     @cached_property
     def _plain(self) -> str:
@@ -176,6 +193,7 @@ class Scenario(Part):
         return copy
 
     def _path_findings(self) -> list[Finding]:
+        """Check the paths that the scenario gives of its own fields, and the bounds of its variation."""
         data = self._plain_copy()
         found = []
         for field, paths in (("variation", self.variation or {}), ("fitted", self.fitted)):
@@ -184,25 +202,21 @@ class Scenario(Part):
                     split_path(dotted, data, type(self))
                 except UnknownPath as unknown:
                     found.append(unknown.finding._replace(path=(field, dotted)))
-        wrong = {finding.path[1] for finding in found}
-        for dotted, (low, high) in (self.variation or {}).items():
-            if dotted not in wrong:
-                found.extend(self._bound_findings(dotted, low, high))
+                    continue
+                if field == "variation":
+                    found.extend(self._bound_findings(dotted))
         return found
 
-    def _bound_findings(self, dotted: str, low: float, high: float) -> list[Finding]:
+    def _bound_findings(self, dotted: str) -> list[Finding]:
         path = ("variation", dotted)
-        if low > high:
-            return [
-                Finding(path, "must be [lo, hi] with lo <= hi", Shown(f"[{low:g}, {high:g}]"), "swap them")
-            ]
-        for bound in (low, high):
+        if dotted.partition(".")[0] not in _VARIABLE:
+            rule = f"only parts of {', '.join(_VARIABLE)} may differ from storm to storm"
+            return [Finding(path, rule, ABSENT, "leave it out")]
+        for bound in (self.variation or {})[dotted]:
             try:
                 self.with_fields({dotted: bound})
             except InputError as error:
-                rule = f"both bounds must be legal values of {dotted}: {error.faults[0].rule}"
-                return [Finding(path, rule, bound, error.faults[0].way_out or "give other bounds")]
+                fault = error.faults[0]
+                rule = f"both bounds must be legal values: {fault.key} {fault.rule}"
+                return [Finding(path, rule, fault.value, fault.way_out)]
         return []
-
-
-__all__ = ["ABSENT", "DEFAULT_VARIATION_SHARE", "Scenario"]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
-from signalstorm.envs.model.knob_checks import nearest
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.scenario_events import EVERYONE, CapacityEvent, LatencyEvent, MassDetachEvent
+from signalstorm.envs.model.wording import nearest
 
 if TYPE_CHECKING:
     from signalstorm.envs.model.scenario import Scenario
@@ -20,6 +20,8 @@ _PATIENCE_PARTS_LEAST = 4
 """A step above this part of the shortest patience is refused."""
 _GATE_PARTS = 20
 """The default step is at most this part of the shortest legal wait in the gate."""
+_MOST_STEPS = 10**9
+"""A run of more steps is refused: it would take hours."""
 _TOLERANCE = 1e-6
 
 
@@ -66,9 +68,7 @@ def warnings(scenario: "Scenario") -> Iterator[Finding]:
     """Yield what is allowed but probably not meant."""
     default = default_step_s(scenario)
     if scenario.step_s is not None and scenario.step_s > default * (1 + _TOLERANCE):
-        rule = (
-            f"the step should be at most {default:g} s, 1/{_PATIENCE_PARTS} of the shortest patience or finer"
-        )
+        rule = f"the step should be at most {default:g} s, 1/{_PATIENCE_PARTS} of the shortest patience or finer"
         yield Finding(("step_s",), rule, Shown(f"{scenario.step_s:g} s"), "leave step_s out for that default")
     if scenario.demand is None and any(group.registered_share < 1 for group in scenario.subscribers):
         rule = "subscribers that start idle are never switched on without a demand"
@@ -86,9 +86,7 @@ def _times(scenario: "Scenario") -> Iterator[Finding]:
         (("trigger", "time_s"), scenario.trigger.time_s),
         (("convergence", "count_from_s"), scenario.convergence.count_from_s),
     ]
-    times += [
-        (("timeline", number, "time_s"), event.time_s) for number, event in enumerate(scenario.timeline)
-    ]
+    times += [(("timeline", number, "time_s"), event.time_s) for number, event in enumerate(scenario.timeline)]
     if scenario.demand:
         times.append((("demand", "start_s"), scenario.demand.start_s))
     for path, time_s in times:
@@ -113,12 +111,8 @@ def _targets(scenario: "Scenario") -> Iterator[Finding]:
         else:
             known = list(servers)
         if event.target not in known:
-            what = (
-                "a class of subscribers, or *"
-                if isinstance(event, MassDetachEvent)
-                else "a server of the topology"
-            )
-            rule = f"must be {what} that can have this event"
+            what = "a class of subscribers or *" if known is classes else "a server that can have this event"
+            rule = f"must be {what}"
             way_out = nearest(event.target, known) if known else "leave the event out"
             yield Finding(("timeline", number, "target"), rule, event.target, way_out)
 
@@ -127,9 +121,7 @@ def _names(scenario: "Scenario") -> Iterator[Finding]:
     seen: set[str] = set()
     for number, group in enumerate(scenario.subscribers):
         if group.name in seen:
-            yield Finding(
-                ("subscribers", number, "name"), "must be unique among the classes", group.name, "rename one"
-            )
+            yield Finding(("subscribers", number, "name"), "must be unique among the classes", group.name, "rename one")
         seen.add(group.name)
 
 
@@ -179,17 +171,23 @@ def _steps(scenario: "Scenario") -> Iterator[Finding]:
         rule = f"must be at most a quarter of the shortest patience, {patience:g} s by {cause}"
         way_out = f"leave step_s out for {default_step_s(scenario):g} s"
         yield Finding(("step_s",), rule, Shown(f"{step:g} s"), way_out)
+    if scenario.horizon_s / step > _MOST_STEPS:
+        rule = f"must be at most {_MOST_STEPS:g} steps of {step:g} s"
+        yield Finding(("horizon_s",), rule, Shown(f"{scenario.horizon_s:g} s"), "shorten it, or give a step_s")
     steps = scenario.control_interval_s / step
     if abs(steps - round(steps)) > _TOLERANCE * steps or round(steps) < 1:
-        rule = f"must be a whole number of steps of {step:g} s"
+        interval = f"control_interval_s = {scenario.control_interval_s:g} s"
         near = max(1, round(steps)) * step
-        shown = Shown(f"{scenario.control_interval_s:g} s")
-        yield Finding(("control_interval_s",), rule, shown, f"give {near:g} s, or a step_s that divides it")
+        if scenario.step_s is not None:
+            rule = f"must divide {interval}"
+            yield Finding(("step_s",), rule, Shown(f"{step:g} s"), f"leave it out, or give {interval[:18]} {near:g}")
+        else:
+            rule = f"must be a whole number of steps of {step:g} s"
+            shown = Shown(f"{scenario.control_interval_s:g} s")
+            yield Finding(("control_interval_s",), rule, shown, f"give {near:g} s, or a step_s that divides it")
     if scenario.control_interval_s > scenario.horizon_s:
         rule = f"must be at most horizon_s = {scenario.horizon_s:g} s"
-        yield Finding(
-            ("control_interval_s",), rule, Shown(f"{scenario.control_interval_s:g} s"), "shorten it"
-        )
+        yield Finding(("control_interval_s",), rule, Shown(f"{scenario.control_interval_s:g} s"), "shorten it")
 
 
 _CHECKS: tuple[Check, ...] = (_times, _targets, _names, _elements, _tunable, _steps)

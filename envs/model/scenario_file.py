@@ -2,15 +2,14 @@
 
 import difflib
 import os
+import re
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path as FilePath
-from typing import Any
 
-from pydantic import ValidationError
-
-from signalstorm.envs.model import yaml_lines
-from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, wrong_input
-from signalstorm.envs.model.faults import findings_of, input_error
+from signalstorm.envs.model import validation, yaml_lines
+from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
+from signalstorm.envs.model.faults import in_file
 from signalstorm.envs.model.scenario import Scenario
 
 _LARGEST_BYTES = 10_000_000
@@ -20,9 +19,7 @@ _ENDING = ".yaml"
 def list_names() -> list[str]:
     """Return the names of the packaged scenarios, sorted."""
     folder = resources.files("signalstorm.configs") / "scenarios"
-    return sorted(
-        entry.name.removesuffix(_ENDING) for entry in folder.iterdir() if entry.name.endswith(_ENDING)
-    )
+    return sorted(entry.name.removesuffix(_ENDING) for entry in folder.iterdir() if entry.name.endswith(_ENDING))
 
 
 def load(name_or_path: str | os.PathLike[str]) -> Scenario:
@@ -33,18 +30,32 @@ def load(name_or_path: str | os.PathLike[str]) -> Scenario:
     Raises:
         InputError: With every fault found.
     """
+    return check(name_or_path)[0]
+
+
+def check(name_or_path: str | os.PathLike[str]) -> tuple[Scenario, list[Fault]]:
+    """Load a scenario like `load`, and return with it what is allowed but probably not meant.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    content, file = read(name_or_path)
+    return _parse(content, file)
+
+
+def read(name_or_path: str | os.PathLike[str]) -> tuple[bytes, str]:
+    """Return what the file of a scenario holds, unchecked, and what messages call the file.
+
+    Raises:
+        InputError: If there is no such scenario or file, or it cannot be read.
+    """
     text = os.fspath(name_or_path)
-    if (
-        isinstance(name_or_path, os.PathLike)
-        or text.endswith((_ENDING, ".yml"))
-        or "/" in text
-        or os.sep in text
-    ):
-        return parse(_read(FilePath(text)), text)
+    if isinstance(name_or_path, os.PathLike) or text.endswith((_ENDING, ".yml")) or {"/", os.sep} & set(text):
+        return _read(FilePath(text)), text
     if text not in list_names():
         raise wrong_input("there is no such scenario", text, _nearest_scenario(text))
     file = resources.files("signalstorm.configs") / "scenarios" / f"{text}{_ENDING}"
-    return parse(file.read_bytes(), f"{text}{_ENDING}")
+    return file.read_bytes(), f"{text}{_ENDING}"
 
 
 def parse(content: bytes, file: str) -> Scenario:
@@ -57,6 +68,35 @@ def parse(content: bytes, file: str) -> Scenario:
     Raises:
         InputError: With every fault found.
     """
+    return _parse(content, file)[0]
+
+
+def dump(scenario: Scenario) -> str:
+    """Return a scenario as YAML that loads back equal; fields that have their default are left out."""
+    return yaml_lines.write(scenario.model_dump(mode="json", exclude_unset=True))
+
+
+def renamed(name_or_path: str | os.PathLike[str], name: str) -> str:
+    """Return the file of a scenario under another name, comments and layout included.
+
+    Raises:
+        InputError: If the scenario has faults, or the name is not legal.
+    """
+    content, file = read(name_or_path)
+    scenario = parse(content, file)
+    try:
+        wanted = scenario.with_fields({"name": name})
+    except InputError as error:
+        raise InputError([replace(error.faults[0], key="", rule=f"the name {error.faults[0].rule}")]) from None
+    text = re.sub(r"^name:.*$", f"name: {name}", _text(content, file), count=1, flags=re.MULTILINE)
+    try:
+        kept = parse(text.encode(), file) == wanted
+    except InputError:
+        kept = False
+    return text if kept else dump(wanted)
+
+
+def _parse(content: bytes, file: str) -> tuple[Scenario, list[Fault]]:
     try:
         data, lines, findings = yaml_lines.read(_text(content, file))
     except yaml_lines.YamlError as error:
@@ -65,31 +105,18 @@ def parse(content: bytes, file: str) -> Scenario:
         raise wrong_input("the file is empty", way_out="start from `signalstorm scenarios new`", file=file)
     if not isinstance(data, dict):
         kind = "a list" if isinstance(data, list) else "a single value"
-        way_out = "write `key: value` lines, as `signalstorm scenarios show` prints them"
+        way_out = "write `key: value` lines, as `signalstorm scenarios new` does"
         raise wrong_input(f"must hold keys with values, but holds {kind}", way_out=way_out, file=file)
-    scenario, found = _validate(data)
+    scenario, found = validation.validate(data, Scenario)
     findings += found
     if findings or scenario is None:
-        raise input_error(findings, file, lines)
-    return scenario
-
-
-def dump(scenario: Scenario) -> str:
-    """Return a scenario as YAML that loads back equal; fields that have their default are left out."""
-    return yaml_lines.write(scenario.model_dump(mode="json", exclude_unset=True))
-
-
-def _validate(data: dict[str, Any]) -> tuple[Scenario | None, list[Finding]]:
-    try:
-        return Scenario.model_validate(data), []
-    except ValidationError as error:
-        return None, findings_of(error, data, Scenario)
+        raise InputError(in_file(findings, file, lines))
+    return scenario, in_file(scenario.warnings(), file, lines)
 
 
 def _text(content: bytes, file: str) -> str:
     if len(content) > _LARGEST_BYTES:
-        size = f"{len(content) / 1e6:.1f} MB"
-        raise wrong_input(f"must be at most {_LARGEST_BYTES / 1e6:g} MB, but has {size}", file=file)
+        raise wrong_input(f"must be at most {_LARGEST_BYTES / 1e6:g} MB", file=file)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,7 +134,7 @@ def _read(path: FilePath) -> bytes:
             return stream.read(_LARGEST_BYTES + 1)
     except FileNotFoundError:
         close = difflib.get_close_matches(path.name, _siblings(path), n=1)
-        way_out = f"did you mean {path.with_name(close[0])}" if close else _names_way_out()
+        way_out = f"did you mean {path.with_name(close[0])}?" if close else "give an existing file"
         raise wrong_input("there is no such file", way_out=way_out, file=file) from None
     except OSError as error:
         raise wrong_input(f"cannot be read: {error.strerror}", file=file) from None
@@ -122,9 +149,6 @@ def _siblings(path: FilePath) -> list[str]:
 
 def _nearest_scenario(name: str) -> str:
     close = difflib.get_close_matches(name, list_names(), n=1)
-    nearest = f"did you mean {close[0]}; " if close else ""
-    return f"{nearest}{_names_way_out()}, or the path of a file"
-
-
-def _names_way_out() -> str:
-    return f"the packaged scenarios are {', '.join(list_names())}"
+    nearest = f"did you mean {close[0]}? " if close else ""
+    names = ", ".join(list_names())
+    return f"{nearest}The packaged scenarios are {names}; a file needs its path, such as ./{name}.yaml"

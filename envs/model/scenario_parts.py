@@ -1,10 +1,22 @@
 """Base of all parts of a scenario, its number types, and the parts that describe subscribers and demand."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationInfo,
+)
 from pydantic_core import PydanticCustomError
+
+DRAWN = "drawn"
+"""Validation context of a scenario whose fields were drawn from its variation: whole numbers are rounded."""
 
 
 class Part(BaseModel):
@@ -13,48 +25,89 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
 
-def _whole(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number; a truth value is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _span(value: Any) -> Any:
-    if isinstance(value, int | float) and not isinstance(value, bool):
+def _whole(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, float) or value in (float("inf"), float("-inf")) or value != value:
+        return value
+    return round(value) if value.is_integer() or info.context == DRAWN else value
+
+
+def _pair(value: Any) -> Any:
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise PydanticCustomError("pair", "must be a pair [lo, hi] of numbers")
+    return tuple(value)
+
+
+def _number_or_pair(value: Any) -> Any:
+    if is_number(value):
         return (value, value)
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
-        raise PydanticCustomError("span", "must be a number or a pair [lo, hi] of numbers")
+        raise PydanticCustomError("pair", "must be a number or a pair [lo, hi] of numbers")
     return tuple(value)
 
 
 def _rising(value: tuple[float, float]) -> tuple[float, float]:
-    if not value[0] <= value[1]:
-        raise PydanticCustomError("span_order", "must have lo <= hi")
+    if value[0] > value[1]:
+        raise PydanticCustomError("pair_order", "must be [lo, hi] with lo <= hi")
     return value
 
 
-def _span_as_written(value: tuple[float, float]) -> float | list[float]:
+def _as_written(value: tuple[float, float]) -> float | list[float]:
     return value[0] if value[0] == value[1] else list(value)
+
+
+def _matching(pattern: str, rule: str) -> Callable[[str], str]:
+    """Return a check of text whose message says in words what the pattern means."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise PydanticCustomError("pattern", "{rule}", {"rule": rule})
+        return text
+
+    return check
 
 
 Number = Annotated[float, Field(strict=True)]
 """A finite number; neither text nor a truth value passes for one."""
 NotNegative = Annotated[float, Field(strict=True, ge=0)]
+"""A finite number of at least 0."""
 Positive = Annotated[float, Field(strict=True, gt=0)]
+"""A finite number above 0."""
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
-Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=0)]
-Count = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1)]
+"""A number from 0 to 1."""
+Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=0, le=10**10)]
+"""A whole number of at least 0; 4.0 passes for 4."""
+Count = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1, le=10**10)]
+"""A whole number of at least 1; 1000.0 passes for 1000."""
 Flag = Annotated[bool, Field(strict=True)]
-"""A whole number; 1000.0 passes for 1000."""
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=80)]
-"""Lower-case words joined by hyphens."""
+"""True or false; neither text nor a number passes for one."""
+Pair = Annotated[tuple[Number, Number], BeforeValidator(_pair), AfterValidator(_rising)]
+"""Two bounds, written as ``[lo, hi]``."""
 Span = Annotated[
     tuple[Positive, Positive],
-    BeforeValidator(_span),
-    Field(strict=False),
-    PlainSerializer(_span_as_written),
+    BeforeValidator(_number_or_pair),
+    AfterValidator(_rising),
+    PlainSerializer(_as_written),
 ]
 """A time, written as a number, or a uniform draw, written as ``[lo, hi]``; always held as ``(lo, hi)``."""
+Name = Annotated[
+    str,
+    AfterValidator(
+        _matching(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", "must be lower-case words joined by hyphens, such as lab-pcrf")
+    ),
+]
+"""Lower-case words joined by hyphens."""
+Word = Annotated[str, AfterValidator(_matching(r"[a-z][a-z0-9_]*", "must be a lower-case word, such as first_attach"))]
+"""A lower-case word; underscores join its parts."""
+ClockTime = Annotated[
+    str,
+    AfterValidator(_matching(r"([01]\d|2[0-3]):[0-5]\d", "must be a time of day HH:MM, such as 06:25")),
+]
+"""A time of day."""
 
 
 class EpsLadder(Part):
@@ -117,7 +170,7 @@ class Demand(Part):
 class Trigger(Part):
     """What starts the storm; the steady level is measured before it."""
 
-    kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    kind: Word
     """A word for what starts the storm; only a label."""
     time_s: NotNegative
     """When, from the scenario's start [s]."""

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo as PydanticField
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Path
-from signalstorm.envs.model.knob_checks import nearest
+from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.wording import nearest
 
 KEYED = ("present", "variation", "fitted")
 """Fields that are mappings with keys of their own, which may hold dots."""
@@ -55,7 +56,7 @@ def split_path(dotted: str, data: Mapping[str, Any], model: type[BaseModel]) -> 
         if isinstance(here, list):
             index = _index(word, here)
             if index is None:
-                names = [str(item.get("name", number)) for number, item in enumerate(here)]
+                names = [item.get("name", str(i)) if isinstance(item, dict) else str(i) for i, item in enumerate(here)]
                 raise UnknownPath(_unknown(dotted, word, names))
             path.append(index)
             here = here[index]
@@ -106,16 +107,19 @@ def leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, FieldInfo]
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         path = f"{prefix}{name}"
+        description, unit = split_unit(field.description or "")
         if isinstance(value, BaseModel):
             yield from leaves(value, f"{path}.")
         elif isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
             for number, item in enumerate(value):
                 yield from leaves(item, f"{path}.{number}.")
+        elif name == "present" and value:
+            for knob in (KNOBS[key] for key in value):
+                yield f"{path}.{knob.name}", FieldInfo(value[knob.name], knob.unit, f"{knob.meaning}.")
         elif name in KEYED and value:
             for key in value:
-                yield f"{path}.{key}", FieldInfo(plain[name][key], "", field.description or "")
+                yield f"{path}.{key}", FieldInfo(plain[name][key], unit, description)
         else:
-            description, unit = split_unit(field.description or "")
             yield path, FieldInfo(plain[name], unit, description)
 
 
@@ -145,9 +149,7 @@ def _fits(kind: type[BaseModel], data: Any) -> bool:
 def _index(word: str, items: list[Any]) -> int | None:
     if word.isdecimal() and int(word) < len(items):
         return int(word)
-    named = [
-        number for number, item in enumerate(items) if isinstance(item, dict) and item.get("name") == word
-    ]
+    named = [number for number, item in enumerate(items) if isinstance(item, dict) and item.get("name") == word]
     return named[0] if len(named) == 1 else None
 
 

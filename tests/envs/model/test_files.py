@@ -1,0 +1,63 @@
+"""Atomic writing: all or nothing, whatever was there before."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from signalstorm.envs.model.files import write_atomic
+
+
+def test_writes_text_and_bytes_into_new_folders(tmp_path: Path) -> None:
+    write_atomic(tmp_path / "a" / "b" / "text", "ä\r\n")
+    write_atomic(str(tmp_path / "bytes"), b"\x00\xff")
+    assert (tmp_path / "a" / "b" / "text").read_bytes() == b"\xc3\xa4\r\n"
+    assert (tmp_path / "bytes").read_bytes() == b"\x00\xff"
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "file"
+    write_atomic(target, "old")
+
+    def fail(handle: int) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomic(target, "new")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_older_file_is_kept_on_request(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    write_atomic(target, "old", overwrite=False)
+    with pytest.raises(FileExistsError):
+        write_atomic(target, "new", overwrite=False)
+    assert target.read_text() == "old"
+    write_atomic(target, "new")
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_file_system_without_links_keeps_older_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(source: str, target: Path) -> None:
+        raise PermissionError("no hard links")
+
+    monkeypatch.setattr(os, "link", fail)
+    target = tmp_path / "file"
+    write_atomic(target, "old", overwrite=False)
+    with pytest.raises(FileExistsError):
+        write_atomic(target, "new", overwrite=False)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_mode_is_that_of_the_old_file_or_of_any_new_one(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    write_atomic(target, "x")
+    (tmp_path / "other").touch()
+    assert target.stat().st_mode == (tmp_path / "other").stat().st_mode
+    target.chmod(0o600)
+    write_atomic(target, "y")
+    assert target.stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,168 @@
+"""Each rule of a scenario: what it says, where it points, and its way out."""
+
+from typing import Any
+
+import pytest
+
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.validation import validate
+from tests.envs.model.scenario_data import full_data
+
+Change = tuple[str, Any]
+
+_CAPACITY = {"kind": "capacity", "target": "pcrf", "time_s": 5, "value": 3}
+_EPS = {"kind": "eps"}
+_PHONE = {"name": "phone", "size": 10, "ladder": _EPS}
+
+
+def faults(**changes: Any) -> list[tuple[str, str, str]]:
+    """Key, rule with value, and way out of each fault of the full scenario with other top-level fields."""
+    _, findings = validate(full_data(**changes), Scenario)
+    return [(finding.key, str(finding), finding.way_out) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "rule", "way_out"),
+    [
+        ({"name": "Full Core"}, "name", "must be lower-case words joined by hyphens", ""),
+        ({"access": "gprs"}, "access", "must be eps, but got 'gprs'", ""),
+        ({"horizon_s": 0}, "horizon_s", "must be greater than 0 s, but got 0", "length of a run"),
+        ({"horizon_s": -5.0}, "horizon_s", "must be greater than 0 s, but got -5", ""),
+        ({"clock_start": "25:00"}, "clock_start", "must be a time of day HH:MM", ""),
+        ({"clock_start": 385}, "clock_start", "must be text, but got 385", "put it in quotes"),
+        ({"subscribers": []}, "subscribers", "must have at least 1 entry", ""),
+        ({"subscribers": [_PHONE | {"name": f"c{i}"} for i in range(5)]}, "subscribers", "at most 4", ""),
+        ({"trigger": {"kind": "x", "time_s": 600}}, "trigger.time_s", "horizon_s = 600 s", "raise horizon_s"),
+        ({"demand": {"rate_per_s": 1, "start_s": 700}}, "demand.start_s", "but got 700 s", "raise horizon_s"),
+        ({"demand": {"rate_per_s": 0}}, "demand.rate_per_s", "must be greater than 0 per s", ""),
+        ({"demand": 5}, "demand", "must be a mapping of keys to values, but got 5", ""),
+        ({"demand": {"rate_per_s": 1, "pattern": "pased"}}, "demand.pattern", "", "did you mean paced?"),
+        ({"convergence": {"count_from_s": 600}}, "convergence.count_from_s", "but got 600 s", ""),
+        ({"convergence": {"band_share": 1.5}}, "convergence.band_share", "must be at most 1, but", ""),
+        ({"control_interval_s": 0.07}, "control_interval_s", "a whole number of steps of 0.05 s", "0.05 s"),
+        ({"control_interval_s": 700}, "control_interval_s", "at most horizon_s = 600 s", "shorten"),
+        ({"step_s": 0.3}, "step_s", "must divide control_interval_s = 1 s, but got 0.3 s", "leave it out"),
+        ({"step_s": 1e-7}, "horizon_s", "must be at most 1e+09 steps of 1e-07 s", "shorten"),
+        ({"step_s": 0}, "step_s", "must be greater than 0 s", ""),
+        ({"tunable": ["nop_rat"]}, "tunable.0", "no such knob", "did you mean nop_rate?"),
+        ({"tunable": ["nop_queue"]}, "tunable.0", "a search cannot use", "use nop_queue_wait_s"),
+        ({"tunable": ["pcrf_rate_per_s"]}, "tunable.0", "a search cannot use", "nop_rate"),
+        ({"tunable": ["nop_rate", "nop_rate"]}, "tunable.1", "must be named once", "leave one"),
+        ({"present": {"nop_rate": 40}}, "present.nop_rate", "50 to 5000 per s, or off", "value is 50 per s"),
+        ({"present": {"nop_rte": 400}}, "present.nop_rte", "no such knob", "did you mean nop_rate?"),
+        ({"present": [1]}, "present", "must be a mapping of keys to values", ""),
+        ({"variation": {"demand.rte": [1, 2]}}, "variation.demand.rte", "no scenario field", "rate_per_s?"),
+        ({"variation": {"demand.rate_per_s": [2, 1]}}, "variation.demand.rate_per_s", "lo <= hi", ""),
+        ({"variation": {"demand.rate_per_s": [1]}}, "variation.demand.rate_per_s", "a pair [lo, hi]", ""),
+        ({"variation": {"demand.rate_per_s": [-1, 1]}}, "variation.demand.rate_per_s", "greater than 0", ""),
+        ({"variation": {"demand.pattern": [0, 1]}}, "variation.demand.pattern", "must be legal values", ""),
+        ({"variation": {"horizon_s": [1, 2]}}, "variation.horizon_s", "differ from storm to storm", ""),
+        ({"fitted": {"topology.pcrf.bufer": "x"}}, "fitted.topology.pcrf.bufer", "", "did you mean buffer?"),
+        ({"fitted": {"topology.pcrf.buffer": 3}}, "fitted.topology.pcrf.buffer", "must be text", "quotes"),
+    ],
+)
+def test_top_level(changes: dict[str, Any], key: str, rule: str, way_out: str) -> None:
+    assert_single(faults(**changes), key, rule, way_out)
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "rule", "way_out"),
+    [
+        ({"size": -5}, "size", "must be at least 1 subscribers, but got -5", ""),
+        ({"size": 0}, "size", "must be at least 1 subscribers, but got 0", ""),
+        ({"size": 10.5}, "size", "must be a whole number, but got 10.5", ""),
+        ({"size": "1000"}, "size", "must be a whole number, but got '1000'", "without quotes"),
+        ({"size": 1e11}, "size", "must be at most 1e+10", ""),
+        ({"registered_share": 1.01}, "registered_share", "must be at most 1, but got 1.01", ""),
+        ({"honours_t3346_share": -0.1}, "honours_t3346_share", "must be at least 0, but", ""),
+        ({"churn_per_s": -1}, "churn_per_s", "must be at least 0 per s", ""),
+        ({"sise": 3}, "sise", "there is no such key here", "did you mean size?"),
+        ({"name": "meter"}, "name", "must be unique", "rename one"),
+        ({"ladder": {}}, "ladder.kind", "this key is missing", "eps, laboratory"),
+        ({"ladder": {"kind": "epc"}}, "ladder.kind", "one of eps, laboratory, but got 'epc'", "mean eps?"),
+        ({"ladder": _EPS | {"attempt_limit": 0}}, "ladder.attempt_limit", "must be at least 1 tries", ""),
+        ({"ladder": _EPS | {"t3410_s": 0}}, "ladder.t3410_s", "", ""),
+        ({"ladder": _EPS | {"t3410_s": [6, 3]}}, "ladder.t3410_s", "must be [lo, hi] with lo <= hi", "T3410"),
+        ({"ladder": _EPS | {"t3410_s": [1, 2, 3]}}, "ladder.t3410_s", "a number or a pair [lo, hi]", ""),
+        ({"ladder": _EPS | {"t3410": 15}}, "ladder.t3410", "no such key", "did you mean t3410_s?"),
+    ],
+)
+def test_subscribers(change: dict[str, Any], key: str, rule: str, way_out: str) -> None:
+    meter = full_data()["subscribers"][1]
+    found = faults(subscribers=[meter, _PHONE | change], timeline=[])
+    assert [fault for fault in found if not fault[0].startswith("subscribers.1.")] == []
+    assert_single(found, f"subscribers.1.{key}", rule, way_out, prefix=True)
+
+
+@pytest.mark.parametrize(
+    ("event", "key", "rule", "way_out"),
+    [
+        (_CAPACITY | {"time_s": 600}, "time_s", "before the end of the scenario, horizon_s = 600 s", "raise"),
+        (_CAPACITY | {"time_s": -1}, "time_s", "must be at least 0 s", ""),
+        (_CAPACITY | {"until_s": 5}, "until_s", "after the event's time_s = 5 s, but got 5 s", "leave it out"),
+        (_CAPACITY | {"value": -1}, "value", "must be at least 0 per s", ""),
+        (_CAPACITY | {"target": "pcfr"}, "target", "a server that can have this event", "did you mean pcrf?"),
+        (_CAPACITY | {"target": "phone"}, "target", "a server that can have this event", ""),
+        (_CAPACITY | {"vlaue": 1}, "vlaue", "no such key", "did you mean value?"),
+        ({"kind": "latency", "target": "gateway", "time_s": 5, "value_s": 1}, "target", "server", "pcrf"),
+        ({"kind": "mass_detach", "target": "fone", "time_s": 5}, "target", "a class of subscribers or *", ""),
+        ({"kind": "capasity", "target": "pcrf"}, "kind", "one of capacity, latency", "did you mean capacity?"),
+        ({"target": "pcrf"}, "kind", "this key is missing", "capacity"),
+        ({"kind": "message_burst", "target": "pcrf", "time_s": 5}, "count", "this key is missing", "messages"),
+    ],
+)
+def test_timeline(event: dict[str, Any], key: str, rule: str, way_out: str) -> None:
+    assert_single(faults(timeline=[_CAPACITY, event]), f"timeline.1.{key}", rule, way_out)
+
+
+@pytest.mark.parametrize(
+    ("topology", "key", "rule", "way_out"),
+    [
+        ({"pcrf": {}}, "topology.pcrf", "a pcrf needs a gateway", "add topology.gateway"),
+        ({"gateway": {"tx_s": 0}}, "topology.gateway.tx_s", "must be greater than 0 s, but got 0", "Tx"),
+        ({"gateway": {"n3_requests": 1.5}}, "topology.gateway.n3_requests", "must be a whole number", ""),
+        ({"gateway": {"latency_s": 1}}, "topology.gateway.latency_s", "there is no such key here", ""),
+        ({"gateway": {"overflow": "reject"}}, "topology.gateway.overflow", "one of drop, refuse", ""),
+        ({"gate": {"instances": 0}}, "topology.gate.instances", "must be at least 1 instances", ""),
+        ({"hss": {"rate_per_s": 0}}, "topology.hss.rate_per_s", "must be greater than 0 per s", ""),
+        ({"hss": {"buffer": -1}}, "topology.hss.buffer", "must be greater than 0 messages", ""),
+        ({"hss": {"other_load_per_s": -1}}, "topology.hss.other_load_per_s", "must be at least 0 per s", ""),
+        ({"hss": []}, "topology.hss", "must be a mapping of keys to values", ""),
+        ({"hhs": {}}, "topology.hhs", "there is no such key here", "did you mean hss?"),
+    ],
+)
+def test_topology(topology: dict[str, Any], key: str, rule: str, way_out: str) -> None:
+    found = faults(topology=topology, timeline=[], present={}, tunable=[], fitted={})
+    assert_single(found, key, rule, way_out)
+
+
+@pytest.mark.parametrize(("field", "value"), [("present", {"nop_rate": 500}), ("tunable", ["nop_rate"])])
+def test_a_knob_needs_its_element(field: str, value: Any) -> None:
+    changes = {"present": {}, "tunable": [], "fitted": {}, "timeline": []} | {field: value}
+    ((key, rule, way_out),) = faults(topology={"gateway": {}}, **changes)
+    assert key in ("present.nop_rate", "tunable.0")
+    assert "the knob nop_rate belongs to the gate, which the topology does not have" in rule
+    assert "add topology.gate" in way_out
+
+
+def test_a_closed_population_starts_unattached_and_has_a_demand() -> None:
+    found = faults(closed=True, demand=None)
+    assert [key for key, _, _ in found] == ["closed", "subscribers.0.registered_share"]
+
+
+@pytest.mark.parametrize("key", ["name", "description", "source", "access", "subscribers", "horizon_s"])
+def test_a_missing_key_says_what_to_add(key: str) -> None:
+    ((found, text, way_out),) = faults(**{key: None})
+    assert found == key
+    assert "this key is missing" in text
+    assert way_out.startswith("add it: ")
+
+
+def assert_single(
+    found: list[tuple[str, str, str]], key: str, rule: str, way_out: str, *, prefix: bool = False
+) -> None:
+    """Assert that there is one fault and that it says what it should."""
+    assert len(found) == 1, found
+    assert found[0][0].startswith(key) if prefix else found[0][0] == key
+    assert rule in found[0][1]
+    assert way_out in found[0][2]
