@@ -1,7 +1,7 @@
 """The sub-commands, in the order in which ``--help`` shows them.
 
 To add one: write ``cli/<name>.py`` with a function whose signature is the command's, import it here and add a
-line to ``_COMMANDS``.
+line to ``_COMMANDS``; one with sub-commands of its own is a ``typer.Typer`` and goes into ``_GROUPS``.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from signalstorm import __version__
+from signalstorm.cli import scenarios
+from signalstorm.cli.knobs import knobs
 from signalstorm.cli.versions import versions
 
-_COMMANDS: tuple[Callable[..., Any], ...] = (versions,)
+_GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app}
+_COMMANDS: tuple[Callable[..., Any], ...] = (knobs, versions)
 
 app = typer.Typer(
     name="signalstorm",
@@ -43,5 +46,7 @@ def signalstorm(
     """
 
 
+for _name, _group in _GROUPS.items():
+    app.add_typer(_group, name=_name)
 for _command in _COMMANDS:
     app.command()(_command)
