@@ -1,6 +1,8 @@
 """A batch: many storms, each under its own setting, advanced together by the compiled kernel."""
 
+import logging
 import os
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -10,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model import parameters
+from signalstorm.envs.model.cache import prepare_cache
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.kernels.run import run as run_tile
 from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
@@ -21,6 +24,8 @@ from signalstorm.envs.model.scenario_events import (
     OtherLoadEvent,
 )
 from signalstorm.envs.model.storms import storm_key
+
+_log = logging.getLogger(__name__)
 
 Floats = npt.NDArray[np.float64]
 
@@ -239,15 +244,17 @@ class Batch:
         """Advance every row, by default to the end of the horizon."""
         count = self.end - self.step if steps is None else min(steps, self.end - self.step)
         tiles = range(self._memory.shape[0])
+        _compile(self)
         if self.threads > 1 and len(tiles) > 1:
-            for _ in _pool(self.threads).map(lambda t: self._run_tile(t, count), tiles):
+            for _ in _pool(self.threads).map(lambda t: self.run_tile(t, count), tiles):
                 pass
         else:
             for t in tiles:
-                self._run_tile(t, count)
+                self.run_tile(t, count)
         self.step += count
 
-    def _run_tile(self, t: int, count: int) -> None:
+    def run_tile(self, t: int, count: int) -> None:
+        """Advance one tile; threads may call it for different tiles at once."""
         address = self._memory.ctypes.data + t * self._memory.strides[0]
         tile = (np.uint8(0),) * self.plan.tile
         run_tile(address, self.plan.table, self.step, count, self._records[t], tile)
@@ -304,6 +311,19 @@ def _event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
     if isinstance(event, OtherLoadEvent):
         return rows | {layout.E_KIND: layout.EVENT_FOREIGN, layout.E_VALUE: event.value_per_s * dt}
     return rows | {layout.E_KIND: layout.EVENT_BURST, layout.E_VALUE: float(event.count)}
+
+
+def _compile(batch: Batch) -> None:
+    """Say so, and do it, if the kernel was never compiled for this tile width on this machine."""
+    width = batch.plan.tile
+    mark = prepare_cache() / f"compiled-{width}"
+    if mark.exists() or any(len(signature[-1]) == width for signature in run_tile.signatures):
+        return
+    _log.info("compiling the model for this machine (storms in tiles of %d); once, about 20 s ...", width)
+    began = time.perf_counter()
+    batch.run_tile(0, 0)
+    mark.touch()
+    _log.info("compiled in %.0f s", time.perf_counter() - began)
 
 
 def available_cores() -> int:

@@ -1,9 +1,9 @@
 """Timer wheels: counts that fire uniformly between two delays, in O(1) per insertion whatever the width.
 
 A ring of differences: ``n`` owners that fire over [lo, hi) add n / (hi - lo) to the firing rate at step s + lo and
-take it away at s + hi. The rate is the running sum. Insertion fixes the times, so delays may change in mid-run. There are two
-wheels: a short one with a number per cohort and a long one with a number per class (the long timers all lead back
-to the first attempt), because a ring as long as T3402 for every cohort would not fit a cache.
+take it away at s + hi. The rate is the running sum. Insertion fixes the times, so delays may change in mid-run. There
+are two wheels: a short one with a number per cohort and a long one with a number per class (the long timers all lead
+back to the first attempt), because a ring as long as T3402 for every cohort would not fit a cache.
 """
 
 from numba import njit

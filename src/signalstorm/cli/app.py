@@ -12,10 +12,11 @@ import typer
 from signalstorm import __version__
 from signalstorm.cli import scenarios
 from signalstorm.cli.knobs import knobs
+from signalstorm.cli.simulate import simulate
 from signalstorm.cli.versions import versions
 
 _GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app}
-_COMMANDS: tuple[Callable[..., Any], ...] = (knobs, versions)
+_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, knobs, versions)
 
 app = typer.Typer(
     name="signalstorm",

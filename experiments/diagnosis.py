@@ -1,0 +1,97 @@
+"""Diagnosis: which element bounds a storm and why, in words."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.envs.model.metrics import Outcomes
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.experiments.evaluate import StormSet
+
+_MUCH = 0.05
+"""Share of wasted work, or of storms, worth a sentence."""
+
+
+def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> list[str]:
+    """Say which element bounds the storms, whether it is overload or stale work, and where knobs cannot help.
+
+    Args:
+        storms: The storms.
+        setting: The complete setting.
+        outcomes: What the storms came to, shape (storms,).
+    """
+    return [
+        *_not_converged(storms, outcomes),
+        *_wasted(storms.scenario, outcomes),
+        *_cliff(storms.scenario, setting),
+        *_too_tight(outcomes),
+        *cannot_help(storms),
+    ]
+
+
+def _not_converged(storms: StormSet, outcomes: Outcomes) -> Iterator[str]:
+    open_share = float(np.isnan(outcomes.convergence_time_s).mean())
+    if open_share > 0:
+        horizon = storms.scenario.horizon_s
+        yield f"{open_share:.0%} of the storms are not over within the horizon of {horizon:g} s"
+
+
+def _wasted(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
+    """Overload and stale work at each server."""
+    for name, server in scenario.topology.servers().items():
+        if name not in outcomes.served or server.rate_per_s is None:
+            continue
+        served = float(np.median(outcomes.served[name] + outcomes.stale[name]))
+        stale = float(np.median(outcomes.stale[name])) / served if served > 0 else 0.0
+        peak = float(np.median(outcomes.peak_admitted_rate_per_s))
+        if peak > server.rate_per_s * (1 + _MUCH):
+            yield (
+                f"overload: up to {peak:.0f} requests/s pass the gate, {name} serves {server.rate_per_s:g}/s; "
+                "the gate lets more through than the bottleneck can answer"
+            )
+        if stale > _MUCH:
+            yield (
+                f"stale work: {stale:.0%} of what {name} served was answered after its requester had given up, "
+                "so it used capacity and served nobody"
+            )
+
+
+def _cliff(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Iterator[str]:
+    """A buffer that holds more than can be served within the requester's patience."""
+    pcrf, gateway = scenario.topology.pcrf, scenario.topology.gateway
+    if pcrf is None or gateway is None or pcrf.rate_per_s is None or pcrf.buffer is None:
+        return
+    tx_s = float(setting.get("diameter_tx_s", gateway.tx_s))
+    useful = pcrf.rate_per_s * max(tx_s - pcrf.latency_s, 0.0)
+    if pcrf.buffer > useful:
+        yield (
+            f"the buffer of the PCRF holds {pcrf.buffer:g} messages, but only {useful:.0f} can be answered within "
+            f"Tx = {tx_s:g} s: once full it answers too late for ever while load lasts"
+        )
+
+
+def _too_tight(outcomes: Outcomes) -> Iterator[str]:
+    """A gate that turns away most of what arrives."""
+    attempts = np.maximum(outcomes.attempts, 1.0)
+    turned = float(np.median((outcomes.dropped + outcomes.expired) / attempts))
+    if turned > _MUCH:
+        yield f"the gate leaves {turned:.0%} of all requests without an answer; those handsets wait for their timers"
+
+
+def cannot_help(storms: StormSet) -> list[str]:
+    """Say in how many storms the bottleneck is slower than the lowest legal gate rate."""
+    lowest = KNOBS["nop_rate"].low
+    rates = np.array([_narrowest(scenario) for scenario in storms.scenarios])
+    below = float((rates < lowest).mean())
+    if storms.scenario.topology.gate is None or below == 0:
+        return []
+    return [
+        f"in {below:.0%} of the storms the bottleneck serves fewer than {lowest:g} requests/s, the lowest legal "
+        "nop_rate: there no gate rate keeps the load below capacity, and what ends the storm is chance or the retry timers"
+    ]
+
+
+def _narrowest(scenario: Scenario) -> float:
+    rates = [server.rate_per_s for server in scenario.topology.servers().values() if server.rate_per_s is not None]
+    return min(rates, default=np.inf)

@@ -1,0 +1,91 @@
+"""Time series of a run: records of the kernel turned into rates, queues and shares, by element."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.kernels import layout
+
+Floats = npt.NDArray[np.float64]
+
+_AFTER_S = 10.0
+"""Records go on for so long after the last storm is over, then nothing happens any more."""
+
+_COUNTERS = (
+    ("handsets", "request rate", layout.K_ATTEMPTS),
+    ("gate", "admitted rate", layout.K_ADMITTED),
+    ("handsets", "success rate", layout.K_SUCCESSES),
+    ("gate", "refused for congestion rate", layout.K_REFUSED_CONGESTION),
+    ("gate", "refused for network failure rate", layout.K_REFUSED_GATE_FAILURE),
+    ("network", "refused rate", layout.K_REFUSED_NETWORK),
+    ("gate", "dropped rate", layout.K_DROPPED),
+    ("gate", "expired rate", layout.K_EXPIRED),
+    ("network", "late rate", layout.K_LATE),
+    ("gateway", "create-session request rate", layout.K_SESSIONS),
+)
+_QUEUE_LEVELS = (("waiting", 0), ("waiting stale", 1))
+_QUEUE_RATES = (("served rate", 2), ("served stale rate", 3), ("overflow rate", 4))
+
+
+@dataclass(frozen=True)
+class Series:
+    """Time series of some storms; every array has shape (times, storms)."""
+
+    seeds: tuple[int, ...]
+    """Storm numbers."""
+    time_s: Floats
+    """End of each interval, from the scenario's start, shape (times,) [s]."""
+    values: dict[tuple[str, str], tuple[str, Floats]]
+    """By element and quantity: unit and numbers; a rate is the mean over the interval."""
+
+    def rows(self) -> Iterator[tuple[int, float, str, str, str, float]]:
+        """Yield seed, time_s, element, quantity, unit, value."""
+        for (element, quantity), (unit, numbers) in self.values.items():
+            for column, seed in enumerate(self.seeds):
+                for time, value in zip(self.time_s, numbers[:, column], strict=True):
+                    yield seed, float(time), element, quantity, unit, float(value)
+
+
+def series_of(batch: Batch, rows: npt.ArrayLike, seeds: Sequence[int]) -> Series:
+    """Read the time series of some rows of a batch that has recorded.
+
+    Args:
+        batch: A batch that has run to its end.
+        rows: Rows of the batch.
+        seeds: Their storm numbers.
+    """
+    records = batch.records()[:, :, np.asarray(rows)]
+    every = int(batch.plan.table[layout.P_RECORD])
+    interval_s = every * batch.dt
+    time_s = (np.arange(records.shape[0], dtype=np.float64) + 1.0) * interval_s
+    over = batch.counters()[layout.K_OVER][np.asarray(rows)]
+    if np.all(over >= 0):
+        end = int(np.searchsorted(time_s, float(over.max()) * batch.dt + _AFTER_S)) + 1
+        records, time_s = records[:end], time_s[:end]
+    population = float(sum(group.size for group in batch.scenario.subscribers))
+    has_gate = batch.plan.has_gate
+    values: dict[tuple[str, str], tuple[str, Floats]] = {}
+    for element, quantity, row in _COUNTERS:
+        if element != "gate" or has_gate or quantity == "admitted rate":
+            values[element, quantity] = ("1/s", _rate(records[:, row], interval_s))
+    without = records[:, layout.RECORD_COUNTERS]
+    values["handsets", "without service"] = ("subscribers", without)
+    values["handsets", "registered share"] = ("share", 1.0 - without / population)
+    at = layout.RECORD_COUNTERS + 1
+    for name in batch.plan.queues:
+        if batch.plan.queue_offset(name) >= 0:
+            unit = "requests" if name == "gate" else "messages"
+            for quantity, i in _QUEUE_LEVELS:
+                values[name, quantity] = (unit, records[:, at + i])
+            for quantity, i in _QUEUE_RATES:
+                values[name, quantity] = ("1/s", _rate(records[:, at + i], interval_s))
+        at += layout.RECORD_PER_QUEUE
+    return Series(tuple(seeds), time_s, values)
+
+
+def _rate(cumulative: Floats, interval_s: float) -> Floats:
+    """Turn a cumulative count into the mean rate of each interval [1/s]."""
+    return np.diff(cumulative, axis=0, prepend=0.0) / interval_s

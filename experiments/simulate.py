@@ -1,0 +1,243 @@
+"""Simulate: a scenario under one setting or several, and what the storms come to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm import __version__
+from signalstorm.envs.model import scenario_file
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.knobs import Setting, resolve
+from signalstorm.envs.model.metrics import Outcomes, outcomes, percentile, restricted, watched_s
+from signalstorm.envs.model.parameters import setting_matrix
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.experiments.diagnosis import diagnose
+from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.series import Series, series_of
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT_SEEDS = 20
+"""Storms where the caller does not say."""
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """What the storms of a scenario came to under one setting; arrays have shape (storms,)."""
+
+    setting: Setting
+    """The complete setting."""
+    storms: StormSet
+    """The storms, and the scenario."""
+    outcomes: Outcomes
+    """One number per storm."""
+    series: Series | None
+    """Time series, where they were asked for."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The nominal scenario."""
+        return self.storms.scenario
+
+    @property
+    def convergence_time_s(self) -> Floats:
+        """T of each storm, NaN where it was not reached within the horizon [s]."""
+        return self.outcomes.convergence_time_s
+
+    @property
+    def restricted_s(self) -> Floats:
+        """min(T, horizon) of each storm [s]."""
+        return restricted(self.convergence_time_s, watched_s(self.scenario))
+
+    @property
+    def converged_share(self) -> float:
+        """Share of storms that converged within the horizon, 0 to 1."""
+        return float((~np.isnan(self.convergence_time_s)).mean())
+
+    @cached_property
+    def lower_bound_s(self) -> float:
+        """Median of the storms' lower bounds [s]."""
+        return float(np.median(self.storms.lower_bounds_s))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result in JSON's own types: medians over storms, Kaplan-Meier percentiles of T."""
+        o, scenario = self.outcomes, self.scenario
+        population = float(sum(group.size for group in scenario.subscribers))
+        bounds = self.storms.lower_bounds_s
+        ratios = np.where(bounds > 0, self.restricted_s / np.where(bounds > 0, bounds, 1.0), np.nan)
+        stormed = float(np.mean(o.stormed))
+        return {
+            "scenario": scenario.name,
+            "scenario_hash": scenario.hash(),
+            "version": __version__,
+            "seeds": list(self.storms.numbers),
+            "vary": self.storms.vary,
+            "knobs": dict(self.setting),
+            "horizon_s": scenario.horizon_s,
+            "stormed": stormed > 0.5,
+            "stormed_share": stormed,
+            "converged_share": self.converged_share,
+            "convergence_time_s": self._spread(self.convergence_time_s),
+            "rmst_s": float(self.restricted_s.mean()),
+            "lower_bound_s": _finite(self.lower_bound_s),
+            "ratio_to_lower_bound": _median(ratios[np.isfinite(ratios)]),
+            "t50_s": percentile(o.t50_s, 0.5),
+            "t75_s": percentile(o.t75_s, 0.5),
+            "t95_s": percentile(o.t95_s, 0.5),
+            "peak_request_rate_per_s": _median(o.peak_request_rate_per_s),
+            "peak_admitted_rate_per_s": _median(o.peak_admitted_rate_per_s),
+            "peak_session_rate_per_s": _median(o.peak_session_rate_per_s),
+            "second_wave_peak_per_s": _median(o.second_wave_peak_per_s),
+            "attempts": _median(o.attempts),
+            "attempts_per_subscriber": _median(o.attempts / population),
+            "admitted": _median(o.admitted),
+            "successes": _median(o.successes),
+            "failures": _median(o.failures),
+            "refused": {
+                "congestion": _median(o.refused_congestion),
+                "network_failure": _median(o.refused_gate_failure),
+                "no_resources": _median(o.refused_network),
+            },
+            "dropped": _median(o.dropped),
+            "expired": _median(o.expired),
+            "late": _median(o.late),
+            "subscriber_hours_lost": _median(o.subscriber_hours_lost),
+            "goodput_over_capacity": self._goodput(),
+            "queues": {
+                name: {
+                    "offered": _median(o.offered[name]),
+                    "served": _median(o.served[name]),
+                    "stale": _median(o.stale[name]),
+                    "overflow": _median(o.overflow[name]),
+                    "peak": _median(o.queue_peak[name]),
+                }
+                for name in o.offered
+            },
+            "diagnosis": diagnose(self.storms, self.setting, self.outcomes),
+        }
+
+    def _spread(self, times: Floats) -> dict[str, float | None] | None:
+        spread = {
+            "median": percentile(times, 0.5),
+            "p10": percentile(times, 0.1),
+            "p90": percentile(times, 0.9),
+        }
+        return None if all(value is None for value in spread.values()) else spread
+
+    def _goodput(self) -> float | None:
+        """Successes per second until T, as a share of the narrowest server's rate."""
+        rates = [server.rate_per_s for server in self.scenario.topology.servers().values() if server.rate_per_s]
+        if not rates:
+            return None
+        return _median(self.outcomes.successes / np.maximum(self.restricted_s, self.scenario.dt) / min(rates))
+
+    def series_rows(self) -> Iterator[tuple[int, float, str, str, str, float]]:
+        """Yield the time series in long form: seed, time_s, element, quantity, unit, value."""
+        if self.series is None:
+            raise ValueError("the run kept no time series: simulate with record=True")
+        return self.series.rows()
+
+
+@overload
+def simulate(
+    scenario: str | Scenario,
+    knobs: Mapping[str, Any] | None = None,
+    seeds: int | Sequence[int] = DEFAULT_SEEDS,
+    *,
+    vary: bool = False,
+    record: bool = False,
+    threads: int | None = None,
+    check: bool = False,
+) -> SimulationResult: ...
+
+
+@overload
+def simulate(
+    scenario: str | Scenario,
+    knobs: Sequence[Mapping[str, Any]],
+    seeds: int | Sequence[int] = DEFAULT_SEEDS,
+    *,
+    vary: bool = False,
+    record: bool = False,
+    threads: int | None = None,
+    check: bool = False,
+) -> list[SimulationResult]: ...
+
+
+def simulate(
+    scenario: str | Scenario,
+    knobs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    seeds: int | Sequence[int] = DEFAULT_SEEDS,
+    *,
+    vary: bool = False,
+    record: bool = False,
+    threads: int | None = None,
+    check: bool = False,
+) -> SimulationResult | list[SimulationResult]:
+    """Run a scenario's storms under a setting, or under each of several: all in one call of the kernel.
+
+    Args:
+        scenario: A scenario, the name of one that comes with the package, or a file's path.
+        knobs: Knob values that override the present setting, or a sequence of such mappings.
+        seeds: The first so many storms, or the storm numbers themselves.
+        vary: Whether each storm draws its fields from the scenario's variation.
+        record: Whether to keep time series, one point per control interval.
+        threads: Threads at most; by default one per core.
+        check: Whether to check conservation in every step (``outcomes.conservation_error``).
+
+    Returns:
+        A result, or a list of results if ``knobs`` is a sequence.
+
+    Raises:
+        InputError: If the scenario, a setting or the seeds are wrong.
+    """
+    model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
+    several = knobs is not None and not isinstance(knobs, Mapping)
+    settings: list[Mapping[str, Any]] = list(knobs) if several else [knobs or {}]  # type: ignore[arg-type]
+    storms = StormSet(model, storm_numbers(seeds), vary)
+    count = len(storms.numbers)
+    rows = np.arange(len(settings) * count)
+    batch = Batch(
+        storms.scenarios,
+        storms.numbers,
+        setting_matrix(settings, model),
+        rows=(rows % count, rows // count),
+        record_s=model.control_interval_s if record else None,
+        threads=threads,
+        check=check,
+    )
+    batch.run()
+    all_outcomes = outcomes(batch)
+    results = []
+    for i, setting in enumerate(settings):
+        own = rows[i * count : (i + 1) * count]
+        series = series_of(batch, own, storms.numbers) if record else None
+        results.append(SimulationResult(resolve(setting, model), storms, all_outcomes.pick(own), series))
+    return results if several else results[0]
+
+
+def storm_numbers(seeds: int | Sequence[int], first: int = 0) -> tuple[int, ...]:
+    """Return storm numbers: the first ``seeds`` from ``first`` on, or the given ones.
+
+    Raises:
+        InputError: If there is none, or one is negative.
+    """
+    numbers = tuple(range(first, first + seeds)) if isinstance(seeds, int) else tuple(int(n) for n in seeds)
+    if not numbers or min(numbers) < 0:
+        raise wrong_input(
+            "must be at least 1 storm, with numbers from 0 on", seeds, "give a number such as 20", "seeds"
+        )
+    return numbers
+
+
+def _median(values: Floats) -> float | None:
+    return float(np.median(values)) if values.size else None
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

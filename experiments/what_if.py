@@ -1,0 +1,143 @@
+"""What-if: a scenario with overridden knobs, fields, horizon and events, and the files of a simulated run."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from signalstorm.envs.model import scenario_file, yaml_lines
+from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, located, wrong_input
+from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.model.knobs import Setting, parse_set, validate
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.wording import nearest
+
+if TYPE_CHECKING:
+    from signalstorm.experiments.simulate import SimulationResult
+
+EVENT_VALUES = {
+    "capacity": "value",
+    "latency": "value_s",
+    "other_load": "value_per_s",
+    "mass_detach": "share",
+    "message_burst": "count",
+}
+"""The field that VALUE of an event option sets, by kind."""
+
+_FORM = "KIND:TARGET@TIME_S[=VALUE]"
+
+
+def what_if(
+    scenario: str | Scenario,
+    sets: Iterable[str],
+    *,
+    horizon_s: float | None = None,
+    events: Iterable[str] = (),
+    without: Iterable[str] = (),
+    config: Mapping[str, Any] | None = None,
+) -> tuple[Setting, Scenario]:
+    """Return the knobs and the scenario that the options of ``simulate`` describe.
+
+    Args:
+        scenario: A scenario, a name, or a path.
+        sets: ``NAME=VALUE`` of knobs and fields.
+        horizon_s: Another horizon [s].
+        events: Events to add, as ``KIND:TARGET@TIME_S[=VALUE]``.
+        without: Kinds of events to leave out.
+        config: Knob values from a file; ``sets`` override them.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
+    knobs, fields = parse_set(sets)
+    if config is not None:
+        knobs = validate({**config, **knobs})
+    if horizon_s is not None:
+        fields["horizon_s"] = horizon_s
+    added, left_out = list(events), list(without)
+    if added or left_out:
+        unknown = [Finding(("--without-event",), "there is no such kind of event", kind, nearest(kind, EVENT_VALUES))
+                   for kind in left_out if kind not in EVENT_VALUES]  # fmt: skip
+        if unknown:
+            raise located(unknown)
+        kept = [event.model_dump(mode="json") for event in model.timeline if event.kind not in left_out]
+        fields["timeline"] = kept + [parse_event(text) for text in added]
+    return knobs, model.with_fields(fields, origin="--set, --event, --horizon") if fields else model
+
+
+def parse_event(text: str) -> dict[str, Any]:
+    """Read an event of the command line.
+
+    Args:
+        text: For example ``capacity:pcrf@30=20``: from 30 s on the PCRF serves 20 per second.
+
+    Raises:
+        InputError: If the words are not of that form.
+    """
+    head, equals, value = text.partition("=")
+    what, at, when = head.partition("@")
+    kind, colon, target = what.partition(":")
+    example = "for example capacity:pcrf@30=20"
+    if not at or not colon:
+        raise wrong_input(f"must have the form {_FORM}", text, example, key="--event")
+    if kind not in EVENT_VALUES:
+        raise wrong_input("there is no such kind of event", kind, nearest(kind, EVENT_VALUES), key="--event")
+    try:
+        event: dict[str, Any] = {"kind": kind, "target": target, "time_s": float(when)}
+        if equals:
+            event[EVENT_VALUES[kind]] = float(value)
+    except ValueError:
+        raise wrong_input(f"must have the form {_FORM} with numbers", text, example, key="--event") from None
+    return event
+
+
+def read_setting(path: Path) -> Setting:
+    """Read knob values from a YAML or JSON file, or from the recommended setting of a recommendation.
+
+    Raises:
+        InputError: If the file cannot be read, or a value is not legal; with the file and the line.
+    """
+    content, file = scenario_file.read(path)
+    try:
+        data, lines, findings = yaml_lines.read(content.decode())
+    except UnicodeDecodeError:
+        raise wrong_input("must be UTF-8 text", ABSENT, "save it as UTF-8", file=file) from None
+    except yaml_lines.YamlError as error:
+        raise InputError([Fault(file, error.line, "", error.rule, ABSENT, error.way_out)]) from None
+    if isinstance(data, Mapping) and isinstance(data.get("recommended"), Mapping):
+        data, base = data["recommended"], ("recommended",)
+    else:
+        base = ()
+    if not isinstance(data, Mapping) or not data:
+        raise wrong_input("must hold knob values, one per line", ABSENT, "for example nop_rate: 400", file=file)
+    if findings:
+        raise located(findings, file)
+    try:
+        return validate({str(name): value for name, value in data.items()}, file)
+    except InputError as error:
+        raise InputError(
+            Fault(f.file, lines.get((*base, f.key)), f.key, f.rule, f.value, f.way_out) for f in error.faults
+        ) from None
+
+
+def write_run(result: "SimulationResult", out: Path) -> None:
+    """Write ``result.json``, ``series.csv`` and ``scenario.yaml`` of a simulated run.
+
+    Raises:
+        InputError: If the folder cannot be written.
+    """
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["seed", "time_s", "element", "quantity", "unit", "value"])
+    for seed, time_s, element, quantity, unit, value in result.series_rows():
+        writer.writerow([seed, f"{time_s:.6g}", element, quantity, unit, f"{value:.8g}"])
+    try:
+        write_atomic(out / "scenario.yaml", scenario_file.dump(result.scenario))
+        write_atomic(out / "series.csv", table.getvalue())
+        write_atomic(out / "result.json", json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+    except OSError as error:
+        rule = f"must be a folder that can be written ({error.strerror})"
+        raise wrong_input(rule, str(out), "give another --out", key="--out") from None
