@@ -11,9 +11,7 @@ from tests.reference.server import Answer, Server
 Step = Callable[[Answer], None]
 
 
-def eps_attach(
-    hss: Server | None, gateway: Gateway | None, pcrf: Server | None, database: Server | None
-) -> list[Step]:
+def eps_attach(hss: Server | None, gateway: Gateway | None, pcrf: Server | None, database: Server | None) -> list[Step]:
     """Authentication, update location, create session, CCR-I, session write; absent elements are skipped."""
     at_hss = [hss.ask, hss.ask] if hss is not None else []
     at_gateway = [gateway.create_session] if gateway is not None else []

@@ -98,9 +98,7 @@ class Comparison:
             lines.append(_line(row.measure, row.reference, row.kernel, difference, _yes(row.agrees)))
         shares = (self.reference_collapse, self.kernel_collapse)
         lines.append(_line("not converged", *shares, "", _yes(self.collapse_agrees)))
-        where, tolerance = (
-            ("on the edge", ON_EDGE) if self.on_edge else ("away from the edge", AWAY_FROM_EDGE)
-        )
+        where, tolerance = ("on the edge", ON_EDGE) if self.on_edge else ("away from the edge", AWAY_FROM_EDGE)
         lines.append(f"{where}: medians within {tolerance:.0%}: {'agree' if self.agrees else 'DISAGREE'}")
         return "\n".join(lines)
 
@@ -128,10 +126,7 @@ def compare(
     collapse, other_collapse = _collapse(reference), _collapse(other)
     edge = 0 < collapse.count < seeds if on_edge is None else on_edge
     tolerance = ON_EDGE if edge else AWAY_FROM_EDGE
-    rows = [
-        Row(name, median(_column(reference, name)), median(_column(other, name)), tolerance)
-        for name in MEASURES
-    ]
+    rows = [Row(name, median(_column(reference, name)), median(_column(other, name)), tolerance) for name in MEASURES]
     return Comparison(tuple(rows), collapse, other_collapse, edge)
 
 

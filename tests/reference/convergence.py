@@ -48,8 +48,7 @@ def _pieces(curve: Curve, start_s: float, end_s: float) -> list[tuple[float, flo
     """The constant pieces (start, end, count) of the curve between two times."""
     closed = [*curve, (end_s, 0)]
     clipped = [
-        (max(time_s, start_s), min(following_s, end_s), count)
-        for (time_s, count), (following_s, _) in pairwise(closed)
+        (max(time_s, start_s), min(following_s, end_s), count) for (time_s, count), (following_s, _) in pairwise(closed)
     ]
     return [piece for piece in clipped if piece[1] > piece[0]]
 

@@ -83,9 +83,7 @@ class Gateway:
         if server.immediate or self._t3_response_s == math.inf:
             server.ask(answer)
             return
-        clock = Repeater(
-            self._env, self._t3_response_s, self._n3_requests, self._repeat, lambda: answer(False)
-        )
+        clock = Repeater(self._env, self._t3_response_s, self._n3_requests, self._repeat, lambda: answer(False))
         server.ask(lambda success: self._heard(clock, answer, success))
 
     def _heard(self, clock: Repeater, answer: Answer, success: bool) -> None:

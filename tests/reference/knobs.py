@@ -67,9 +67,7 @@ class Knobs:
         return rate
 
 
-def queue_capacity(
-    rate: float, wait_s: float, queue: float | None = None, queue_wait_s: float | None = None
-) -> float:
+def queue_capacity(rate: float, wait_s: float, queue: float | None = None, queue_wait_s: float | None = None) -> float:
     """Entries of the gate: the keyword's, or what the rate releases in a time, within the keyword's range."""
     longest = rate * wait_s
     if longest < SMALLEST_QUEUE:

@@ -66,9 +66,7 @@ class Network:
             overflow=value(fields, "overflow", "drop"),
             timer_s=self._timer_s(name),
             latency_s=value(fields, "latency_s", 0.0),
-            other_load=self._varying(
-                value(fields, "other_load_per_s", 0.0), "other_load", "value_per_s", name
-            ),
+            other_load=self._varying(value(fields, "other_load_per_s", 0.0), "other_load", "value_per_s", name),
         )
 
     def _varying(self, base: float, kind: str, field: str, name: str) -> Rate:

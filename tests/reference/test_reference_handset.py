@@ -11,9 +11,7 @@ from tests.reference.handset import EpsLadder, Handset, LaboratoryLadder, Ladder
 class Log:
     """A network of one handset: notes when it sends, and does to it what the test says."""
 
-    def __init__(
-        self, ladder: Ladder, treat: Callable[[Handset], None], honours_back_off: bool = True
-    ) -> None:
+    def __init__(self, ladder: Ladder, treat: Callable[[Handset], None], honours_back_off: bool = True) -> None:
         self.env = simpy.Environment()
         self.times_s: list[float] = []
         self.attempts: list[int] = []

@@ -85,9 +85,7 @@ def test_a_full_buffer_that_drops_is_found_out_by_the_timer() -> None:
     assert bench.failed_after_s == [2.0]
 
 
-@pytest.mark.parametrize(
-    ("latency_s", "timer_s", "served"), [(3.5, 3.0, False), (3.0, 3.0, False), (3.5, 4.0, True)]
-)
+@pytest.mark.parametrize(("latency_s", "timer_s", "served"), [(3.5, 3.0, False), (3.0, 3.0, False), (3.5, 4.0, True)])
 def test_latency_counts_against_the_timer(latency_s: float, timer_s: float, served: bool) -> None:
     bench = Bench(latency_s=latency_s, timer_s=timer_s)
     bench.ask()
