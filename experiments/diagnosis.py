@@ -88,7 +88,7 @@ def cannot_help(storms: StormSet) -> list[str]:
         return []
     return [
         f"in {below:.0%} of the storms the bottleneck serves fewer than {lowest:g} requests/s, the lowest legal "
-        "nop_rate: there no gate rate keeps the load below capacity, and what ends the storm is chance or the retry timers"
+        "nop_rate: there no gate rate keeps the load below capacity; chance or the retry timers end the storm"
     ]
 
 

@@ -197,8 +197,7 @@ def simulate(
         InputError: If the scenario, a setting or the seeds are wrong.
     """
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
-    several = knobs is not None and not isinstance(knobs, Mapping)
-    settings: list[Mapping[str, Any]] = list(knobs) if several else [knobs or {}]  # type: ignore[arg-type]
+    settings = [knobs or {}] if isinstance(knobs, Mapping | None) else list(knobs)
     storms = StormSet(model, storm_numbers(seeds), vary)
     count = len(storms.numbers)
     rows = np.arange(len(settings) * count)
@@ -218,7 +217,7 @@ def simulate(
         own = rows[i * count : (i + 1) * count]
         series = series_of(batch, own, storms.numbers) if record else None
         results.append(SimulationResult(resolve(setting, model), storms, all_outcomes.pick(own), series))
-    return results if several else results[0]
+    return results[0] if isinstance(knobs, Mapping | None) else results
 
 
 def storm_numbers(seeds: int | Sequence[int], first: int = 0) -> tuple[int, ...]:
@@ -229,9 +228,7 @@ def storm_numbers(seeds: int | Sequence[int], first: int = 0) -> tuple[int, ...]
     """
     numbers = tuple(range(first, first + seeds)) if isinstance(seeds, int) else tuple(int(n) for n in seeds)
     if not numbers or min(numbers) < 0:
-        raise wrong_input(
-            "must be at least 1 storm, with numbers from 0 on", seeds, "give a number such as 20", "seeds"
-        )
+        raise wrong_input("must be at least 1 storm, numbered from 0 on", seeds, "for example 20", key="seeds")
     return numbers
 
 

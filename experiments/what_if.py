@@ -107,10 +107,9 @@ def read_setting(path: Path) -> Setting:
         raise wrong_input("must be UTF-8 text", ABSENT, "save it as UTF-8", file=file) from None
     except yaml_lines.YamlError as error:
         raise InputError([Fault(file, error.line, "", error.rule, ABSENT, error.way_out)]) from None
+    base: tuple[str, ...] = ()
     if isinstance(data, Mapping) and isinstance(data.get("recommended"), Mapping):
         data, base = data["recommended"], ("recommended",)
-    else:
-        base = ()
     if not isinstance(data, Mapping) or not data:
         raise wrong_input("must hold knob values, one per line", ABSENT, "for example nop_rate: 400", file=file)
     if findings:

@@ -67,13 +67,14 @@ def _text(result: "SimulationResult", record: dict[str, Any]) -> str:
         high = "beyond the horizon" if spread["p90"] is None else f"{spread['p90']:.1f} s"
         time = f"{spread['median']:.1f} s (10 to 90 %: {spread['p10']:.1f} s to {high})"
     bound, ratio = record["lower_bound_s"], record["ratio_to_lower_bound"]
+    times = f"; T is {ratio:.2f} times that" if ratio else ""
     refused = {cause: n for cause, n in record["refused"].items() if n}
     rows = [
         ("setting", knobs),
         ("storms", f"{len(record['seeds'])}, {'drawn from the variation' if record['vary'] else 'nominal values'}"),
         ("convergence time T", time),
-        ("converged", f"{record['converged_share']:.0%} within {horizon:g} s, restricted mean {record['rmst_s']:.1f} s"),
-        ("lower bound", "none" if bound is None else f"{bound:.1f} s" + (f"; T is {ratio:.2f} times that" if ratio else "")),
+        ("converged", f"{record['converged_share']:.0%} in {horizon:g} s; restricted mean {record['rmst_s']:.1f} s"),
+        ("lower bound", "none" if bound is None else f"{bound:.1f} s{times}"),
         ("requests", f"{record['attempts']:,.0f} ({record['attempts_per_subscriber']:.1f} per subscriber), "
                      f"peak {record['peak_request_rate_per_s']:,.0f}/s"),
         ("admitted", f"{record['admitted']:,.0f}, peak {record['peak_admitted_rate_per_s']:,.0f}/s; "
