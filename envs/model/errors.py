@@ -47,7 +47,7 @@ class Finding(NamedTuple):
     @property
     def key(self) -> str:
         """The path with dots."""
-        return ".".join(map(str, self.path))
+        return ".".join(str(word) or "''" for word in self.path)
 
     def __str__(self) -> str:
         return _paragraph((self.key,), self.rule, self.value, self.way_out)

@@ -92,12 +92,19 @@ def fields_at(model: type[BaseModel], path: Path, data: Any) -> dict[str, Pydant
 
 
 def put(data: dict[str, Any], path: Path, value: Any) -> None:
-    """Write a value into plain data in place, creating mappings where there was null."""
+    """Write a value into plain data in place, creating mappings where there was null.
+
+    Raises:
+        UnknownPath: If the path leads through a value without parts, which can only have been put there before.
+    """
     here: Any = data
     for word in path[:-1]:
         if isinstance(here, dict) and here.get(str(word)) is None:
             here[str(word)] = {}
-        here = here[word]
+        here = here[word] if _has_parts(here) else None
+    if not _has_parts(here):
+        rule = "lies inside another field that is set to a value without parts"
+        raise UnknownPath(Finding((".".join(map(str, path)),), rule, ABSENT, "leave one of them out"))
     here[path[-1]] = value
 
 
@@ -144,6 +151,10 @@ def _fits(kind: type[BaseModel], data: Any) -> bool:
     if field is None or not isinstance(data, Mapping):
         return True
     return data.get("kind") in get_args(field.annotation) or get_args(field.annotation) == ()
+
+
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _index(word: str, items: list[Any]) -> int | None:
