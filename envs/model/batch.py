@@ -219,19 +219,32 @@ class Batch:
         Args:
             settings: Setting vectors, shape (rows, fields). A changed rate of a server holds until an event changes it.
         """
-        self.settings = np.asarray(settings, np.float64)
+        before, self.settings = self.settings, np.asarray(settings, np.float64)
         if self.plan.has_gate:
             for row, values in parameters.gate_rows(self.settings, self.dt).items():
                 self._put(self.plan.queue_offset("gate"), row, values)
             for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
                 self._put(int(self.plan.table[layout.P_STORM]), row, values)
+        rate = parameters.SETTING_FIELDS.index("pcrf_rate_per_s")
+        changed = np.nan_to_num(before[:, rate]) != np.nan_to_num(self.settings[:, rate])
         for name, own in self._servers.items():
             fields = dict(own)
             parameters.merge_knobs(name, fields, self.settings)
             rows = parameters.server_rows(fields, self.dt)
-            timed = (layout.Q_TIMER, layout.Q_PATIENCE, layout.Q_REPEAT, layout.Q_REPEATS)
-            for row in timed if self.step > 0 else rows:
-                self._put(self.plan.queue_offset(name), row, rows[row])
+            if self.step > 0:
+                now = self._take(self._rows(self.plan.queue_offset(name), layout.Q_COUNT))
+                timer, latency = rows[layout.Q_TIMER], now[layout.Q_LATENCY]
+                moved = changed if name == "pcrf" else np.zeros_like(changed)
+                rows = {
+                    layout.Q_TIMER: timer,
+                    layout.Q_PATIENCE: np.maximum(timer - latency, 0.0),
+                    layout.Q_REPEAT: rows[layout.Q_REPEAT],
+                    layout.Q_REPEATS: rows[layout.Q_REPEATS],
+                    layout.Q_RATE: np.where(moved, rows[layout.Q_RATE], now[layout.Q_RATE]),
+                    layout.Q_MEAN: np.where(moved, rows[layout.Q_MEAN], now[layout.Q_MEAN]),
+                }
+            for row, values in rows.items():
+                self._put(self.plan.queue_offset(name), row, values)
 
     # -- running ------------------------------------------------------------------------------------------------
 

@@ -102,6 +102,7 @@ def class_columns(scenario: Scenario, c: int) -> dict[int, float]:
     rows[layout.C_REFUSED_LONG_LOW], rows[layout.C_REFUSED_LONG_HIGH] = long_refused
     rows[layout.C_SILENT_LONG_LOW], rows[layout.C_SILENT_LONG_HIGH] = long_silent
     rows[layout.C_RESPONSE_LOW], rows[layout.C_RESPONSE_HIGH] = response
+    rows[layout.C_RETRY_IS_RESPONSE] = float(isinstance(ladder, LaboratoryLadder))
     rows[layout.C_HONOURS] = group.honours_t3346_share
     rows[layout.C_CHURN] = group.churn_per_s * dt
     rows[layout.C_SIZE] = float(group.size)
@@ -150,7 +151,7 @@ def server_rows(fields: Mapping[str, Floats], dt: float) -> dict[int, Floats]:
         layout.Q_RATE: fields["rate_per_s"],
         layout.Q_MEAN: fields["rate_per_s"] * dt,
         layout.Q_CAPACITY: fields["buffer"],
-        layout.Q_PATIENCE: np.maximum(timer - latency, 1.0),
+        layout.Q_PATIENCE: np.maximum(timer - latency, 0.0),
         layout.Q_LATENCY: latency,
         layout.Q_REFUSES: fields["refuses"],
         layout.Q_TIMER: timer,

@@ -160,6 +160,7 @@ class _Builder:
             layout.P_PACED: scenario.demand is None or scenario.demand.pattern == "paced",
             layout.P_CHURN: any(group.churn_per_s > 0 for group in scenario.subscribers),
             layout.P_SCATTER: scenario.stochastic and any(_has_spread(g.ladder) for g in scenario.subscribers),
+            layout.P_SESSIONS: self.session_server(),
             layout.P_BIN: max(self.steps(bin_s(scenario)), 1),
             layout.P_RECORD: record_every,
             layout.P_HEALTH: self.steps(60.0),
@@ -178,6 +179,14 @@ class _Builder:
         }
         for index, value in values.items():
             table[index] = value
+
+    def session_server(self) -> int:
+        """Which server's inflow counts as create-session requests; see P_SESSIONS."""
+        if self.scenario.topology.gateway is None:
+            return -2
+        chain = [t.element for t in PROCEDURES[self.scenario.access]]
+        later = [name for name in chain[chain.index("gateway") :] if name in self.names]
+        return self.names.index(later[0]) if later else -1
 
     def classes(self) -> None:
         self.table[layout.P_CLASS] = self.space(layout.C_COUNT * len(self.scenario.subscribers))
@@ -257,6 +266,7 @@ class _Builder:
             entry[layout.PS_REPEATS] = name in ("gateway", "pcrf")
             if entry[layout.PS_REPEATS]:
                 entry[layout.PS_LOST_RING] = self.space(mask + 1)
+                entry[layout.PS_OWN_RING] = self.space(mask + 1)
                 entry[layout.PS_SERVED_RING] = self.space(mask + 1)
             entry[layout.PS_REPEAT_TO] = self.names.index("gateway") if "gateway" in self.names else -1
             entry[layout.PS_ELEMENT] = ELEMENT_NUMBERS[name]

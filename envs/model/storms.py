@@ -38,4 +38,4 @@ def drawn_fields(scenario: Scenario, number: int) -> dict[str, float]:
 def storm(scenario: Scenario, number: int, *, vary: bool) -> Scenario:
     """Return the scenario of one storm: nominal, or with its drawn fields."""
     fields = drawn_fields(scenario, number) if vary else {}
-    return scenario.with_fields(fields) if fields else scenario
+    return scenario.with_fields(fields, drawn=True) if fields else scenario

@@ -97,7 +97,6 @@ def count(base, plan, step, tile):
             served += registered[b * classes + c]
         k[K_WITHOUT, b] = storm[S_POPULATION, b] - served
     for b in range(len(tile)):
-        k[K_STEP_SESSIONS, b] += k[K_STEP_ADMITTED, b]
         k[K_ATTEMPTS, b] += k[K_STEP_ATTEMPTS, b]
         k[K_ADMITTED, b] += k[K_STEP_ADMITTED, b]
         k[K_SESSIONS, b] += k[K_STEP_SESSIONS, b]

@@ -29,7 +29,6 @@ from signalstorm.envs.model.kernels.layout import (
     Q_IN,
     Q_MEAN,
     Q_OVER,
-    Q_TAKEN,
     REJECT_CONGESTION,
     REJECT_FAILURE,
     S_COUNT,
@@ -58,19 +57,18 @@ def pace(base, plan, step, tile):
         q[Q_IN, b] = kpi[K_STEP_ATTEMPTS, b]
         q[Q_DRAW, b] = q[Q_MEAN, b]
     advance(base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_MASK], step, True, tile)
+    collect(
+        base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_LINES], plan[P_GATE_MASK], step, share,
+        plan[P_ARRIVE], plan[P_GATE_OUT], tile,
+    )  # fmt: skip
     for b in range(len(tile)):
         kpi[K_STEP_ADMITTED, b] = q[Q_FRESH, b]
         kpi[K_EXPIRED, b] += q[Q_EXPIRED, b]
-        if q[Q_TAKEN, b] + q[Q_EXPIRED, b] + q[Q_FRESH, b] > 0.0:
-            collect(
-                base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_LINES], plan[P_GATE_MASK], step, b, share,
-                plan[P_ARRIVE], plan[P_GATE_OUT], tile,
-            )  # fmt: skip
-            out = plan[P_GATE_OUT] + 2 * b * share
-            if q[Q_FRESH, b] > 0.0:
-                _release(base, plan, b, out, tile)
-            if q[Q_EXPIRED, b] > 0.0:
-                silence(base, plan, b, out + share, step, tile)
+        out = plan[P_GATE_OUT] + 2 * b * share
+        if q[Q_FRESH, b] > 0.0:
+            _release(base, plan, b, out, tile)
+        if q[Q_EXPIRED, b] > 0.0:
+            silence(base, plan, b, out + share, False, step, tile)
         if q[Q_OVER, b] > 0.0:
             _overflow(base, plan, b, q[Q_OVER, b] / q[Q_IN, b], step, arrive, tile)
 
@@ -100,7 +98,7 @@ def _overflow(base, plan, b, part, step, arrive, tile):
     action = int(storm[S_GATE_ACTION, b])
     if action == DROP:
         kpi[K_DROPPED, b] += over
-        silence(base, plan, b, plan[P_ARRIVE] + start, step, tile)
+        silence(base, plan, b, plan[P_ARRIVE] + start, False, step, tile)
     elif action == REJECT_CONGESTION:
         kpi[K_REFUSED_CONGESTION, b] += over
         if storm[S_T3346_HIGH, b] > 0.0:

@@ -21,6 +21,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_CHECK,  # 1: check conservation in every step; 2: also owners in queues against procedures
     P_CLOSED,  # 1: laboratory population, over when nobody is left
     P_PACED,  # 1: demand is paced, 0: Poisson
+    P_SESSIONS,  # server whose own inflow are the create-session requests, -1: the accepts, -2: none
     P_CHURN,  # 1: some class power-cycles
     P_BIN,  # steps per bin of the peak counters
     P_RECORD,  # steps between two records, 0: none
@@ -66,7 +67,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_CLASS_TABLE,  # plan index of the class table
     P_SERVER_TABLE,  # plan index of the server table
     P_COUNT,
-) = range(53)
+) = range(54)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
@@ -89,7 +90,8 @@ requests of the step in which their handsets sent them, so that the mean age tra
     PS_DELAY_MASK,
     PS_OUT,  # offset: scratch lines (success payload, then failure payload)
     PS_REPEATS,  # 1: requests are repeated while unanswered
-    PS_LOST_RING,  # offset: ring of entries lost at a full buffer
+    PS_LOST_RING,  # offset: ring of own requests lost at a full buffer
+    PS_OWN_RING,  # offset: ring of the own share of each step's admissions
     PS_SERVED_RING,  # offset: ring of cumulative service
     PS_REPEAT_TO,  # server that receives the repeats, -1: they are only counted
     PS_ELEMENT,  # number of the element in draws
@@ -102,19 +104,18 @@ requests of the step in which their handsets sent them, so that the mean age tra
     PS_STRIDE2,
     PS_STRIDE3,
     PS_COUNT,
-) = range(24)
+) = range(25)
 
 # -- queue block: gate and servers -----------------------------------------------------------------------------
 (
     Q_RATE,  # [1/s] service rate
     Q_MEAN,  # [1/step]
     Q_CAPACITY,  # [entries] buffer
-    Q_PATIENCE,  # [steps] age at which an entry times out
+    Q_PATIENCE,  # [steps] age at which an entry times out, 0: no answer is ever in time
     Q_LATENCY,  # [steps] delay of an answer
     Q_REFUSES,  # 1: a full buffer refuses at once, 0: it says nothing
     Q_TIMER,  # [steps] the requester's own timer (patience + latency)
     Q_FOREIGN,  # [1/step] mean of foreign messages
-    Q_AGED,  # what had reached the patience in the step before
     Q_REPEAT,  # [steps] between repeats of an unanswered request
     Q_REPEATS,  # at most so many repeats
     Q_ADMITTED_SUM,  # cumulative admissions, A
@@ -141,7 +142,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_SUM_REPEATED,
     Q_PEAK,  # largest number of entries waiting
     Q_COUNT,
-) = range(35)
+) = range(34)
 
 # -- per-storm scalars -----------------------------------------------------------------------------------------
 (

@@ -9,7 +9,6 @@ from numba import njit
 
 from signalstorm.envs.model.kernels.layout import (
     Q_ADMITTED_SUM,
-    Q_AGED,
     Q_CAPACITY,
     Q_COUNT,
     Q_DEADLINE,
@@ -47,14 +46,11 @@ def advance(base, offset, ring_offset, mask, step, purging, tile):
     ring = flat(base, ring_offset, (mask + 1) * width)
     now = (step & mask) * width
     for b in range(width):
-        past = (step - int(q[Q_PATIENCE, b])) & mask
-        q[Q_START, b] = ring[past * width + b]
-    if not purging:
-        # Service falls anywhere within a step, so of those admitted W steps ago half are still in time.
-        for b in range(width):
-            aged = q[Q_START, b]
-            q[Q_START, b] = 0.5 * (aged + min(q[Q_AGED, b], aged))
-            q[Q_AGED, b] = aged
+        past = step - max(int(q[Q_PATIENCE, b]), 1)
+        aged = ring[(past & mask) * width + b]
+        # Service falls anywhere within a step, so of those admitted W steps ago a server still serves half in time.
+        older = aged if purging else ring[((past - 1) & mask) * width + b]
+        q[Q_START, b] = 0.5 * (aged + older) if q[Q_PATIENCE, b] > 0.0 else q[Q_ADMITTED_SUM, b]
     zombie = 0.0 if purging else 1.0
     for b in range(width):
         admitted = q[Q_ADMITTED_SUM, b]
@@ -107,10 +103,10 @@ def _take(ring, lines, mask, width, b, payload, pointer, position, target, out, 
 
 
 @njit
-def collect(base, offset, ring_offset, lines_offset, mask, step, b, payload, inflow_offset, out_offset, tile):
-    """For storm ``b``: payload of what was served in time and of what timed out, then write this step's line.
+def collect(base, offset, ring_offset, lines_offset, mask, step, payload, inflow_offset, out_offset, tile):
+    """Find the payload of what was served in time and of what timed out, then write this step's line.
 
-    ``out_offset`` has two payloads per storm: served in time, timed out; both are overwritten.
+    ``out_offset`` has two payloads per storm, served in time and timed out; both are overwritten.
     """
     q = block(base, offset, Q_COUNT, tile)
     width = len(tile)
@@ -118,22 +114,26 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, b, payload, inf
     lines = flat(base, lines_offset, (mask + 1) * width * payload)
     out = flat(base, out_offset, 2 * width * payload)
     inflow = flat(base, inflow_offset, width * payload)
-    served_at = 2 * b * payload
-    expired_at = served_at + payload
-    for k in range(2 * payload):
-        out[served_at + k] = 0.0
-    # Older lines are gone from the ring, and so are their entries: served, or past every patience.
-    pointer = max(int(q[Q_POINTER, b]), step - mask)
-    if q[Q_EXPIRED, b] > 0.0:
-        pointer = _take(ring, lines, mask, width, b, payload, pointer, q[Q_LOW, b], q[Q_START, b], out, expired_at)
-    if q[Q_FRESH, b] > 0.0:
-        pointer = _take(ring, lines, mask, width, b, payload, pointer, q[Q_START, b], q[Q_NEXT, b], out, served_at)
-    taken = q[Q_TAKEN, b]
-    if q[Q_ADMITTED_SUM, b] - taken <= q[Q_NEXT, b]:
-        pointer = step
-    q[Q_POINTER, b] = pointer
-    if taken > 0.0:
-        share = 1.0 / q[Q_IN, b]
-        line = ((step & mask) * width + b) * payload
-        for k in range(payload):
-            lines[line + k] = inflow[b * payload + k] * share
+    for i in range(2 * width * payload):
+        out[i] = 0.0
+    for b in range(width):
+        taken = q[Q_TAKEN, b]
+        expired = q[Q_EXPIRED, b]
+        fresh = q[Q_FRESH, b]
+        # Older lines are gone from the ring, and so are their entries: served, or past every patience.
+        pointer = max(int(q[Q_POINTER, b]), step - mask)
+        at = 2 * b * payload
+        if expired > 0.0:
+            pointer = _take(
+                ring, lines, mask, width, b, payload, pointer, q[Q_LOW, b], q[Q_START, b], out, at + payload
+            )
+        if fresh > 0.0:
+            pointer = _take(ring, lines, mask, width, b, payload, pointer, q[Q_START, b], q[Q_NEXT, b], out, at)
+        if q[Q_ADMITTED_SUM, b] - taken <= q[Q_NEXT, b]:
+            pointer = step
+        q[Q_POINTER, b] = pointer
+        if taken > 0.0:
+            share = 1.0 / q[Q_IN, b]
+            line = ((step & mask) * width + b) * payload
+            for k in range(payload):
+                lines[line + k] = inflow[b * payload + k] * share

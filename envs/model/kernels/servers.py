@@ -13,6 +13,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_REFUSE,
     P_SCRATCH,
     P_SERVER_TABLE,
+    P_SESSIONS,
     P_STOCHASTIC,
     PS_BLOCK,
     PS_COUNT,
@@ -24,6 +25,7 @@ from signalstorm.envs.model.kernels.layout import (
     PS_LOST_RING,
     PS_MASK,
     PS_OUT,
+    PS_OWN_RING,
     PS_REPEAT_TO,
     PS_REPEATS,
     PS_RING,
@@ -50,7 +52,6 @@ from signalstorm.envs.model.kernels.layout import (
     Q_REPEATS,
     Q_SERVED_SUM,
     Q_SUM_REPEATED,
-    Q_TAKEN,
     Q_TIMER,
     SERVICE,
     STREAMS,
@@ -65,7 +66,7 @@ def serve(base, plan, server, step, tile):
     at = plan[P_SERVER_TABLE] + server * PS_COUNT
     offset = plan[at + PS_BLOCK]
     q = block(base, offset, Q_COUNT, tile)
-    _offer(base, plan, at, step, tile)
+    _offer(base, plan, at, step, server == plan[P_SESSIONS], tile)
     if plan[P_STOCHASTIC]:
         d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
         for b in range(len(tile)):
@@ -83,13 +84,14 @@ def serve(base, plan, server, step, tile):
 
 
 @njit(inline="always")
-def _offer(base, plan, at, step, tile):
+def _offer(base, plan, at, step, sessions, tile):
     """Add up what this step brings: own requests, foreign messages, bursts."""
     q = block(base, plan[at + PS_BLOCK], Q_COUNT, tile)
     stages = plan[at + PS_STAGES]
     cohorts = plan[P_COHORTS]
     payload = plan[at + PS_WIDTH]
     inflow = flat(base, plan[at + PS_INFLOW], len(tile) * payload)
+    kpi = block(base, plan[P_KPI], K_COUNT, tile)
     foreign = 0
     for b in range(len(tile)):
         foreign += q[Q_FOREIGN, b] > 0.0
@@ -110,6 +112,8 @@ def _offer(base, plan, at, step, tile):
         for stage in range(stages):
             for k in range(cohorts):
                 total += inflow[b * payload + stage * (cohorts + 1) + k]
+        if sessions:
+            kpi[K_STEP_SESSIONS, b] += total
         q[Q_FOREIGN_IN, b] += q[Q_BURST, b]
         q[Q_BURST, b] = 0.0
         q[Q_IN, b] = total + q[Q_FOREIGN_IN, b]
@@ -119,7 +123,8 @@ def _offer(base, plan, at, step, tile):
 def _repeat(base, plan, at, step, tile):
     """Repeat what is still unanswered at the ages T3, 2 T3, ... below the requester's timer (TS 29.274 7.6).
 
-    Unanswered at age a: admitted in step s - a and not served by s - latency, or lost then at a full buffer.
+    Unanswered at age a: admitted in step s - a and not served by s - latency, or lost then at a full buffer; foreign
+    messages and earlier repeats are not repeated.
     """
     q = block(base, plan[at + PS_BLOCK], Q_COUNT, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
@@ -127,9 +132,12 @@ def _repeat(base, plan, at, step, tile):
     mask = plan[at + PS_MASK]
     ring = flat(base, plan[at + PS_RING], (mask + 1) * width)
     lost = flat(base, plan[at + PS_LOST_RING], (mask + 1) * width)
+    own = flat(base, plan[at + PS_OWN_RING], (mask + 1) * width)
     served = flat(base, plan[at + PS_SERVED_RING], (mask + 1) * width)
     for b in range(width):
-        lost[(step & mask) * width + b] = q[Q_OVER, b] * (1.0 - q[Q_REFUSES, b])
+        foreign = q[Q_FOREIGN_IN, b] / q[Q_IN, b] if q[Q_IN, b] > 0.0 else 0.0
+        own[(step & mask) * width + b] = 1.0 - foreign
+        lost[(step & mask) * width + b] = q[Q_OVER, b] * (1.0 - q[Q_REFUSES, b]) * (1.0 - foreign)
         served[(step & mask) * width + b] = q[Q_SERVED_SUM, b]
     for b in range(width):
         answered = served[((step - int(q[Q_LATENCY, b])) & mask) * width + b]
@@ -140,7 +148,7 @@ def _repeat(base, plan, at, step, tile):
                 break
             slot = ((step - age) & mask) * width + b
             before = ((step - age - 1) & mask) * width + b
-            repeated += max(ring[slot] - max(ring[before], answered), 0.0) + lost[slot]
+            repeated += max(ring[slot] - max(ring[before], answered), 0.0) * own[slot] + lost[slot]
         q[Q_REPEATED, b] = repeated
         q[Q_SUM_REPEATED, b] += repeated
         kpi[K_STEP_SESSIONS, b] += repeated
@@ -163,14 +171,13 @@ def _answer(base, plan, at, step, tile):
     delayed = plan[at + PS_DELAY] >= 0
     mask = plan[at + PS_DELAY_MASK]
     delay = flat(base, max(plan[at + PS_DELAY], 0), (mask + 1) * width * 2 * payload)
+    collect(
+        base, offset, plan[at + PS_RING], plan[at + PS_LINES], plan[at + PS_MASK], step, payload,
+        plan[at + PS_INFLOW], plan[at + PS_OUT], tile,
+    )  # fmt: skip
     for b in range(width):
         line = 2 * b * payload
-        active = q[Q_TAKEN, b] + q[Q_EXPIRED, b] + q[Q_FRESH, b] > 0.0
-        if active:
-            collect(
-                base, offset, plan[at + PS_RING], plan[at + PS_LINES], plan[at + PS_MASK], step, b, payload,
-                plan[at + PS_INFLOW], plan[at + PS_OUT], tile,
-            )  # fmt: skip
+        active = q[Q_EXPIRED, b] + q[Q_FRESH, b] > 0.0
         over = q[Q_OVER, b]
         refused = over * q[Q_REFUSES, b] / q[Q_IN, b] if over > 0.0 else 0.0
         if delayed:

@@ -14,6 +14,7 @@ from signalstorm.envs.model.kernels.layout import (
     C_REFUSED_LOW,
     C_RESPONSE_HIGH,
     C_RESPONSE_LOW,
+    C_RETRY_IS_RESPONSE,
     C_SILENT_HIGH,
     C_SILENT_LONG_HIGH,
     C_SILENT_LONG_LOW,
@@ -23,6 +24,7 @@ from signalstorm.envs.model.kernels.layout import (
     K_LATE,
     K_REFUSED_NETWORK,
     K_STEP_ATTEMPTS,
+    K_STEP_SESSIONS,
     K_SUCCESSES,
     P_ACCEPT,
     P_ARRIVE,
@@ -46,6 +48,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_REGISTERED,
     P_SCATTER,
     P_SCRATCH,
+    P_SESSIONS,
     P_SHORT,
     P_SHORT_LEVEL,
     P_SHORT_MASK,
@@ -153,6 +156,8 @@ def conclude(base, plan, step, tile):
         for k in range(share - 1):
             yes += accepted[b * share + k]
             no += refused[b * share + k]
+        if plan[P_SESSIONS] == -1:
+            kpi[K_STEP_SESSIONS, b] += yes
         if yes > 0.0:
             _accept(base, plan, b, yes, step, tile)
         if no > 0.0:
@@ -190,7 +195,7 @@ def _accept(base, plan, b, total, step, tile):
     if late > 0.0:
         kpi[K_LATE, b] += late
         accepted[cohorts] = late * (step - age)
-        silence(base, plan, b, plan[P_ACCEPT] + b * share, step, tile)
+        silence(base, plan, b, plan[P_ACCEPT] + b * share, True, step, tile)
 
 
 @njit
@@ -204,8 +209,11 @@ def _elapsed(age, low, high):
 
 
 @njit
-def silence(base, plan, b, start, step, tile):
-    """Send storm ``b``'s unanswered handsets on their way: the next try counts from when they had sent."""
+def silence(base, plan, b, start, gave_up, step, tile):
+    """Send storm ``b``'s unanswered handsets on their way: the next try counts from when they had sent.
+
+    ``gave_up``: their response timer has run out already; where it is the retry timer too, they send at once.
+    """
     cohorts = plan[P_COHORTS]
     classes = plan[P_CLASSES]
     payload = flat(base, start, cohorts + 1)
@@ -224,7 +232,9 @@ def silence(base, plan, b, start, step, tile):
         low = int(parameters[C_SILENT_LOW, b]) - age
         high = int(parameters[C_SILENT_HIGH, b]) - age
         past = 0.0
-        if low < 1:
+        if gave_up and parameters[C_RETRY_IS_RESPONSE, b] > 0.0:
+            past = 1.0
+        elif low < 1:
             # Timers that ran out while the network held the request fire in the next step.
             past = _elapsed(1.0, np.float64(low), np.float64(high))
         for k in range(first, last + 1):

@@ -70,7 +70,7 @@ def _apply(base, plan, event, b, step, tile):
         q[Q_FOREIGN, b] = _ramp(event, b, step, q[Q_FOREIGN, b])
     elif kind == EVENT_LATENCY:
         q[Q_LATENCY, b] = np.rint(_ramp(event, b, step, q[Q_LATENCY, b]))
-        q[Q_PATIENCE, b] = max(q[Q_TIMER, b] - q[Q_LATENCY, b], 1.0)
+        q[Q_PATIENCE, b] = max(q[Q_TIMER, b] - q[Q_LATENCY, b], 0.0)
 
 
 @njit(inline="always")

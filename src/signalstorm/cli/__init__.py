@@ -29,13 +29,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(args=arguments, prog_name="signalstorm")
     except Exception as error:
-        if not _is_wrong_input(error):
+        code = _exit_code(error)
+        if code is None:
             raise
         print(f"signalstorm: {error}", file=sys.stderr)  # noqa: T201  (the command line may print)
-        raise SystemExit(EXIT_WRONG_INPUT) from error
+        raise SystemExit(code) from error
 
 
-def _is_wrong_input(error: Exception) -> bool:
-    """Tell the project's own errors from mistakes in the program, without loading the model for it."""
-    errors = sys.modules.get("signalstorm.envs.model.errors")
-    return errors is not None and isinstance(error, errors.SignalstormError)
+def _exit_code(error: Exception) -> int | None:
+    """Return the exit code of the project's own errors, None for a mistake in the program."""
+    errors = sys.modules.get("signalstorm.envs.model.errors")  # not imported: no error of ours, no need to load it
+    if errors is None or not isinstance(error, errors.SignalstormError):
+        return None
+    return int(error.exit_code)
