@@ -1,1 +1,97 @@
 """Recommendations in the languages of network elements and people, one file per target."""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from signalstorm.envs.model.errors import ABSENT, Fault, Shown, wrong_input
+from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.model.wording import nearest
+from signalstorm.experiments.export import record, releases, staros
+from signalstorm.experiments.export.releases import RELEASES, Release
+from signalstorm.experiments.export.source import NotBetterError, Recommended, Source, read
+
+__all__ = ["RELEASES", "TARGETS", "NotBetterError", "export", "preview", "write"]
+
+_LOG = logging.getLogger(__name__)
+
+TARGETS: dict[str, Callable[[Source, Release, Mapping[str, str]], dict[str, str]]] = {
+    "staros": staros.files,
+    "json": record.files,
+}
+"""By name of the target: what returns its files, by their names."""
+
+_SOMETIMES = {"staros": (staros.GATEWAY, staros.GATEWAY_ROLLBACK)}
+"""Files that not every export has; an older one must not stay behind."""
+
+
+def write(
+    recommendation: Recommended,
+    out: str | os.PathLike[str],
+    targets: Iterable[str] = ("staros", "json"),
+    release: str | int | None = None,
+    force: bool = False,
+    names: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Write a recommended setting in the language of each target; nothing is written if anything is wrong.
+
+    Args:
+        recommendation: The record, its content, a ``recommendation.json`` or the folder of a run.
+        out: The folder for the files; made where it is missing. Older files of these names are replaced.
+        targets: Names from `TARGETS`.
+        release: The StarOS release, one of `RELEASES`; None: the forms of 17 and later.
+        force: Export a setting that is worse than the present one on a held-out storm; the files say so first.
+        names: Names of contexts and services, such as ``{"mme-service": "mme1"}``; see `commands.NAMES`.
+
+    Returns:
+        The files written.
+
+    Raises:
+        NotBetterError: If the setting is worse than the present one on a held-out storm, without `force`.
+        InputError: If the recommendation, a setting in it, a target, the release or a name is wrong.
+        OSError: If a file cannot be written.
+    """
+    wanted = list(dict.fromkeys(targets))
+    for target in wanted:
+        if target not in TARGETS:
+            raise wrong_input("must be a target of export", target, nearest(target, TARGETS), key="target")
+    known = releases.find(release)
+    source = read(recommendation)
+    if not source.never_worse and not force:
+        rule = "is worse than the present setting on at least one held-out storm, so it is not exported"
+        raise NotBetterError(
+            [Fault(source.origin, None, "recommended", rule, _worst(source), "--force exports it all the same")]
+        )
+    texts: dict[str, str] = {}
+    for target in wanted:
+        texts |= TARGETS[target](source, known, names or {})
+    folder = Path(out)
+    for name, text in texts.items():
+        write_atomic(folder / name, text)
+    for name in (name for target in wanted for name in _SOMETIMES.get(target, ()) if name not in texts):
+        (folder / name).unlink(missing_ok=True)
+    _LOG.info("exported the setting for %s to %s", source.scenario.get("name"), folder)
+    return [folder / name for name in texts]
+
+
+def preview(
+    recommendation: Recommended, release: str | int | None = None, names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return what an export would say, in JSON's own types, without writing anything.
+
+    Raises:
+        InputError: As `write`.
+    """
+    return record.record(read(recommendation), releases.find(release), names or {})
+
+
+export = write
+"""The name under which `signalstorm` shows `write`."""
+
+
+def _worst(source: Source) -> object:
+    held_out = source.content.get("held_out")
+    worst = held_out.get("worst_ratio") if isinstance(held_out, Mapping) else None
+    return Shown(f"a worst ratio of {worst:.3f}") if isinstance(worst, int | float) else ABSENT

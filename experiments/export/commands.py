@@ -1,0 +1,228 @@
+"""The commands that take a box from one setting to another, each with what an operator must know of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
+from signalstorm.envs.model.knobs import effective_queue
+from signalstorm.experiments.export.releases import Release
+
+Values = Mapping[str, KnobValue]
+
+NAMES = {
+    "mme-context": "context of the MME service",
+    "mme-service": "MME service",
+    "egtp-context": "context of the eGTP service",
+    "egtp-service": "eGTP service of the MME",
+    "gateway-context": "context of the IMS authorization service",
+    "ims-auth-service": "IMS authorization service",
+}
+"""The objects whose names the commands need, and which no scenario knows."""
+
+GATE_OFF = "default network-overload-protection mme-new-connections-per-second"
+"""Switches the gate off."""
+
+_MME = ("context {mme-context}", "mme-service {mme-service}")
+_EGTP = ("context {egtp-context}", "egtp-service {egtp-service}")
+_POLICY_CONTROL = ("context {gateway-context}", "ims-auth-service {ims-auth-service}", "policy-control")
+_GATE_KNOBS = ("nop_rate", "nop_wait_s", "nop_queue", "nop_queue_wait_s", "nop_action")
+_CONGESTION = "reject-congestion"
+_T3346_SOURCE = "CLI-R17 p7193, RCR-R17 p320"
+_ACTIONS = {
+    "drop": "drop",
+    _CONGESTION: "reject-with-emm-cause congestion",
+    "reject-network-failure": "reject-with-emm-cause network-failure",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One line for a box."""
+
+    box: Literal["mme", "gateway"]
+    """The box it belongs on."""
+    modes: tuple[str, ...]
+    """The commands that enter its mode, with the names of objects as fields; none: global configuration."""
+    line: str
+    """The command."""
+    knobs: tuple[str, ...]
+    """The knobs that it sets."""
+    source: str
+    """Where the command is published."""
+    notes: tuple[str, ...] = ()
+    """Units, times in ms and effects, in words."""
+    confirm: tuple[str, ...] = ()
+    """What was not found published, to be confirmed on the box before use."""
+
+
+def commands(target: Values, other: Values, release: Release) -> list[Command]:
+    """Return the commands that set `target` where `other` is in force, in the order to enter them.
+
+    At no time in between does the gate refuse with another back-off than that of one of the two settings.
+
+    Raises:
+        InputError: If the release has no command for a value.
+    """
+    timers = [*_t3346(target, other, release), *_gtpc(target, other, release), *_diameter(target, other)]
+    gate = list(_gate(target, release))
+    return [*timers, *gate] if _refuses(target) else [*gate, *timers]
+
+
+def not_exported(target: Values, other: Values) -> Iterator[str]:
+    """Yield a sentence for each knob that has no command or no effect, and is therefore left out."""
+    for name, value in target.items():
+        knob = KNOBS[name]
+        if not knob.exportable:
+            text = f"{name} = {knob.text(value)} is a what-if, no command sets it"
+            if value != other.get(name, value):
+                text += f": the results hold only where it really changes from {knob.text(other[name])}"
+            yield text
+    if target.get("t3346_s") != other.get("t3346_s") and not _refuses(target):
+        yield "t3346_s is left out: it has no effect unless nop_action is reject-congestion"
+
+
+def _gate(target: Values, release: Release) -> Iterator[Command]:
+    rate = target.get("nop_rate")
+    source = KNOBS["nop_rate"].source
+    if rate is None:
+        return
+    if isinstance(rate, str):
+        yield Command("mme", (), GATE_OFF, ("nop_rate",), source, ("no gate: every request is let through at once",))
+        return
+    wait_s = _number(target, "nop_wait_s", default=KNOBS["nop_wait_s"].default)
+    held, keyword = effective_queue(
+        rate,
+        wait_s,
+        queue=_number_or_none(target, "nop_queue"),
+        queue_wait_s=_number_or_none(target, "nop_queue_wait_s"),
+    )
+    action = _ACTIONS[str(target.get("nop_action", KNOBS["nop_action"].default))]
+    line = KNOBS["nop_rate"].command
+    if keyword is None:
+        line = line.replace("queue-size {nop_queue} ", "")
+    line = line.format(nop_rate=rate, nop_action=action, nop_queue=keyword, nop_wait_s=round(wait_s))
+    queue = f"the queue holds {held} requests, {1000 * held / rate:.0f} ms of the rate"
+    notes = [
+        f"{rate} requests per s: one every {1000 / rate:.4g} ms; wait-time {wait_s:g} s = {1000 * wait_s:.0f} ms",
+        queue if keyword else f"{queue}: the default, rate x wait, because 250 to 25000 cannot say it",
+        "tau takes the action of attach, and fwd-reloc is dropped: the model has neither kind of request",
+    ]
+    if action != "drop":
+        notes.append("each refusal costs the IMSI manager a call to a session manager; drop costs it nothing")
+    yield Command(
+        "mme",
+        (),
+        line,
+        tuple(name for name in _GATE_KNOBS if name in target),
+        source,
+        tuple(notes),
+        tuple(_gate_doubts(release)),
+    )
+
+
+def _gate_doubts(release: Release) -> Iterator[str]:
+    yield (
+        "the references of releases 16 and 17 print `ddn { drop or reject-with-cause ... }` behind fwd-reloc as "
+        "required; a published working line has none, and none is given here"
+    )
+    if release.number and not release.gate_line_read:
+        yield f"this line was read in the references of releases 16 and 17, not of {release.number}"
+    if release.number in (0, 21):
+        yield "release 21 describes the rate as enforced in each IMSI manager on its own, older ones as shared"
+
+
+def _t3346(target: Values, other: Values, release: Release) -> Iterator[Command]:
+    if not _refuses(target):
+        if _refuses(other) and release.has_t3346:
+            notes = (
+                f"t3346_s goes back to the box's own 1500 s = 1500000 ms. Changed: live. Seen in: {_T3346_SOURCE}.",
+            )
+            doubts = ("the value before the change, if it was not the default: show mme-service all",)
+            yield Command("mme", _MME, "default emm t3346-timeout", (), _T3346_SOURCE, notes, doubts)
+        return
+    value = round(_number(target, "t3346_s", default=0))
+    if _refuses(other) and value == other.get("t3346_s", 0):
+        return
+    if not release.has_t3346:
+        if value:
+            rule = f"must be 0 in release {release.number}, which has no `emm t3346-timeout` (new in 17.0)"
+            raise wrong_input(rule, value, "leave the knob out of the search, or export for 17", key="t3346_s")
+        return
+    yield Command(
+        "mme",
+        _MME,
+        KNOBS["t3346_s"].command.format(t3346_s=value),
+        ("t3346_s",),
+        _T3346_SOURCE,
+        (f"{value} s = {1000 * value} ms, sent within 10 % either way; needs a licence (RCR-R17 p318)",),
+        (
+            "that refusals from the gate's full queue carry this back-off",
+            *(() if value else ("that 0 means that no back-off is sent",)),
+        ),
+    )
+
+
+def _gtpc(target: Values, other: Values, release: Release) -> Iterator[Command]:
+    timeout_ms = round(_number(target, "gtpc_timeout_ms", default=5000))
+    retries = round(_number(target, "gtpc_retries", default=4))
+    total_ms = timeout_ms * (retries + 1)
+    notes = [f"repeats after {timeout_ms} ms, {retries} repeats: gives up after {total_ms} ms"]
+    if total_ms >= 15000:
+        notes.append("WARNING: the handset's T3410 (15000 ms) has run out by then")
+    if _differs(target, other, "gtpc_timeout_ms"):
+        knob = KNOBS["gtpc_timeout_ms"]
+        doubts: tuple[str, ...] = ()
+        line, source = knob.command.format(gtpc_timeout_ms=timeout_ms), knob.source
+        if not release.gtpc_in_ms:
+            if timeout_ms % 1000:
+                rule = f"must be whole seconds in release {release.number}, which has no form in milliseconds"
+                raise wrong_input(
+                    rule, f"{timeout_ms} ms", "choose whole seconds, or export for 17", key="gtpc_timeout_ms"
+                )
+            line = f"gtpc retransmission-timeout {timeout_ms // 1000}"
+            source = "Cisco ASR 5x00 Command Line Interface Reference p4982, for the GGSN"
+            doubts = ("the form in seconds, which was read for the GGSN only",)
+        yield Command("mme", _EGTP, line, ("gtpc_timeout_ms",), source, tuple(notes), doubts)
+    if _differs(target, other, "gtpc_retries"):
+        line = KNOBS["gtpc_retries"].command.format(gtpc_retries=retries)
+        yield Command("mme", _EGTP, line, ("gtpc_retries",), KNOBS["gtpc_retries"].source, tuple(notes))
+
+
+def _diameter(target: Values, other: Values) -> Iterator[Command]:
+    if not _differs(target, other, "diameter_tx_s"):
+        return
+    value = round(_number(target, "diameter_tx_s"))
+    yield Command(
+        "gateway",
+        _POLICY_CONTROL,
+        f"diameter request-timeout {value}",
+        ("diameter_tx_s",),
+        "CLI-R18 p8108",
+        (
+            f"{value} s = {1000 * value} ms: a number alone is in seconds; the box shows deciseconds",
+            "this is the timer towards the policy server (Gx); credit control (Gy) has `diameter pending-timeout`",
+        ),
+        ("the response time-out of the Diameter endpoint, which must be longer",),
+    )
+
+
+def _refuses(values: Values) -> bool:
+    """Tell whether the gate refuses for congestion, the only case in which T3346 matters."""
+    return values.get("nop_rate", OFF) != OFF and values.get("nop_action") == _CONGESTION
+
+
+def _differs(target: Values, other: Values, name: str) -> bool:
+    return name in target and target[name] != other.get(name)
+
+
+def _number(values: Values, name: str, default: KnobValue | None = None) -> float:
+    value = values.get(name, default)
+    if value is None or isinstance(value, str):
+        raise KeyError(name)
+    return float(value)
+
+
+def _number_or_none(values: Values, name: str) -> float | None:
+    return _number(values, name) if name in values else None

@@ -1,0 +1,186 @@
+"""StarOS configuration files: the recommended setting, and one that puts the present setting back.
+
+A line that begins with ``#`` is a remark, which the box skips; the file must be ASCII with UNIX line ends, and
+a ``|`` makes the box skip a command (ASR 5500 System Administration Guide, StarOS Release 18, p30). Blocks are
+left with ``end``, never with ``exit``: after a refused command ``exit`` could leave the session itself.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from signalstorm import __version__
+from signalstorm.envs.model.errors import ABSENT, Finding, located
+from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.wording import nearest
+from signalstorm.experiments.export.commands import NAMES, Command, Values, commands, not_exported
+from signalstorm.experiments.export.releases import Release
+from signalstorm.experiments.export.source import Source
+
+SETTING, ROLLBACK = "staros.cfg", "staros-rollback.cfg"
+"""The files for the MME."""
+GATEWAY, GATEWAY_ROLLBACK = "staros-gateway.cfg", "staros-gateway-rollback.cfg"
+"""The files for the gateway, where something changes there."""
+WORSE = "WORSE THAN THE PRESENT SETTING ON AT LEAST ONE HELD-OUT STORM."
+"""The sentence with which a forced export begins."""
+
+_WIDTH = 110
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,78}")
+_UNSAFE = re.compile(r"[^ -~]")
+_FOR_REMARKS = str.maketrans({"|": "/", "?": "."})
+
+
+def plan(source: Source, release: Release) -> dict[str, list[Command]]:
+    """Return the commands of each file, by the file's name.
+
+    Raises:
+        InputError: If the release has no command for a value.
+    """
+    there = commands(source.recommended, source.present, release)
+    back = commands(source.present, source.recommended, release)
+    found = {
+        SETTING: [command for command in there if command.box == "mme"],
+        ROLLBACK: [command for command in back if command.box == "mme"],
+        GATEWAY: [command for command in there if command.box == "gateway"],
+        GATEWAY_ROLLBACK: [command for command in back if command.box == "gateway"],
+    }
+    return {name: todo for name, todo in found.items() if todo or name in (SETTING, ROLLBACK)}
+
+
+def files(source: Source, release: Release, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the files by name.
+
+    Args:
+        source: The recommendation.
+        release: The release of the boxes.
+        names: Names of contexts and services by the keys of `NAMES`; those not given are left to be filled in.
+
+    Raises:
+        InputError: If the release has no command for a value, or a name is not legal.
+    """
+    check_names(names)
+    return {
+        name: _file(source, release, names, todo, back=name in (ROLLBACK, GATEWAY_ROLLBACK))
+        for name, todo in plan(source, release).items()
+    }
+
+
+def lines(todo: Iterable[Command], names: Mapping[str, str]) -> list[str]:
+    """Return commands in the blocks that enter their modes, without remarks."""
+    return [line for block in _blocks(todo) for line in _entered(block, names)]
+
+
+def check_names(names: Mapping[str, str]) -> None:
+    """Check the names of contexts and services.
+
+    Raises:
+        InputError: With every key that is not known, and every name that a box would not take.
+    """
+    findings = [
+        Finding((key,), "is no object of the commands", ABSENT, nearest(key, NAMES))
+        for key in names
+        if key not in NAMES
+    ]
+    rule = "must be a name of letters, digits, dots, hyphens and underscores, at most 79"
+    findings += [Finding((key,), rule, name, "") for key, name in names.items() if not _NAME.fullmatch(name)]
+    if findings:
+        raise located(findings, "--name")
+
+
+def _file(source: Source, release: Release, names: Mapping[str, str], todo: Sequence[Command], *, back: bool) -> str:
+    target, other = (source.present, source.recommended) if back else (source.recommended, source.present)
+    remarks = [
+        *_head(source, release, todo, names, back=back),
+        "",
+        *_difference(target, other),
+        *not_exported(target, other),
+    ]
+    text = list(_remarks(remarks))
+    if not todo:
+        text += _remarks(["", "Nothing to change on this box."])
+    for block in _blocks(todo):
+        text += _remarks(["", *(remark for command in block for remark in _about(command, source, target, other))])
+        text += _entered(block, names)
+    return "\n".join(text) + "\n"
+
+
+def _head(
+    source: Source, release: Release, todo: Sequence[Command], names: Mapping[str, str], *, back: bool
+) -> Iterator[str]:
+    if not source.never_worse:
+        yield WORSE
+    scenario, what = source.scenario, "the present setting, to go back to" if back else "the recommended setting"
+    yield f"signalstorm {__version__}: {what}, for scenario {scenario.get('name', 'not named')}"
+    yield f"scenario {scenario.get('hash', 'without hash')}, recommendation sha256 {source.sha256}"
+    if not back and source.verdict:
+        yield f"Verdict: {source.verdict}"
+    yield f"StarOS release: {release.number or 'not named; the forms are those of 17 and later'}"
+    yield "Load this as a file. Where lines are pasted instead, leave out the remarks (lines that begin with #)."
+    missing = [key for key in _needed(todo) if key not in names]
+    if missing:
+        yield "FILL IN FIRST, at < >: " + ", ".join(f"{NAMES[key]} ({key})" for key in missing)
+    if not back:
+        yield "Save the present configuration first. The file with rollback in its name goes back to it."
+
+
+def _difference(target: Values, other: Values) -> Iterator[str]:
+    names = [name for name in KNOBS if name in target or name in other]
+    changed = [name for name in names if target.get(name) != other.get(name)]
+    yield "What changes:" if changed else "What changes: nothing"
+    for name in changed:
+        old, new = (KNOBS[name].text(values[name]) if name in values else "not set" for values in (other, target))
+        yield f"  {name}: {old} -> {new}"
+    yield "What stays: " + (
+        ", ".join(f"{n} {KNOBS[n].text(target[n])}" for n in names if n not in changed) or "nothing"
+    )
+
+
+def _about(command: Command, source: Source, target: Values, other: Values) -> Iterator[str]:
+    for name in command.knobs:
+        knob = KNOBS[name]
+        was = f" (before: {knob.text(other[name])})" if name in other and other[name] != target.get(name) else ""
+        value = knob.text(target[name]) if name in target else "default"
+        yield f"{name} = {value}{was}. Changed: {knob.change}. Seen in: {command.source}."
+    yield from (f"  {note}" for note in command.notes)
+    if "nop_rate" in command.knobs and not isinstance(target["nop_rate"], str):
+        yield f"  {_share(target['nop_rate'], source.imsimgr_instances)}"
+    yield from (f"  CONFIRM ON BOX: {doubt}" for doubt in command.confirm)
+
+
+def _share(rate: float, instances: int | None) -> str:
+    if instances is None:
+        return f"the rate is that of the chassis: each of k IMSI managers gets {rate:g}/k per s"
+    return f"the rate is that of the chassis: each of {instances} IMSI managers gets {rate / instances:.6g} per s"
+
+
+def _needed(todo: Iterable[Command]) -> list[str]:
+    modes = " ".join(mode for command in todo for mode in command.modes)
+    return [key for key in NAMES if f"{{{key}}}" in modes]
+
+
+def _blocks(todo: Iterable[Command]) -> Iterator[list[Command]]:
+    """Yield the commands in blocks of one mode each."""
+    for _, block in groupby(todo, key=lambda command: command.modes):
+        yield list(block)
+
+
+def _entered(block: Sequence[Command], names: Mapping[str, str]) -> Iterator[str]:
+    """Yield a block's lines; a name to be filled in has blanks, so that a box refuses it if nobody does."""
+    filled = {key: names.get(key, f"< {meaning} >") for key, meaning in NAMES.items()}
+    yield "config"
+    depth = 1
+    for mode in block[0].modes:
+        yield "  " * depth + mode.format_map(filled)
+        depth += 1
+    yield from ("  " * depth + command.line for command in block)
+    yield "end"
+
+
+def _remarks(paragraphs: Iterable[str]) -> Iterator[str]:
+    """Yield remark lines; whatever a paragraph holds, none of it can become a command."""
+    for paragraph in paragraphs:
+        indent = "  " if paragraph.startswith("  ") else ""
+        clean = _UNSAFE.sub("*", " ".join(paragraph.split())).translate(_FOR_REMARKS)
+        wrapped = textwrap.wrap(clean, _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+        yield from (f"# {line}" for line in wrapped) if wrapped else ("#",)

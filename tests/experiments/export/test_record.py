@@ -1,0 +1,77 @@
+"""The JSON record, and what an export refuses before it writes anything."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import signalstorm
+from signalstorm.envs.model.errors import InputError
+from signalstorm.experiments.export import preview, write
+from tests.experiments.recommendation_data import recommendation
+
+
+class Model:
+    """What a pydantic model offers."""
+
+    def model_dump(self, *, mode: str) -> dict[str, Any]:
+        assert mode == "json"
+        return recommendation()
+
+
+def test_record_holds_setting_commands_evidence_and_hashes(tmp_path: Path) -> None:
+    file = tmp_path / "recommendation.json"
+    file.write_text(json.dumps(recommendation()))
+    paths = write(tmp_path, tmp_path / "out", release=19)
+    record = json.loads((tmp_path / "out" / "recommended.json").read_text())
+    assert record["setting"]["nop_rate"] == 60
+    assert record["release"] == 19
+    assert record["lines"]["staros-rollback.cfg"][1].strip().startswith("default network-overload-protection")
+    assert record["commands"]["staros.cfg"][0]["knobs"] == ["nop_rate", "nop_wait_s", "nop_queue", "nop_action"]
+    assert any("not of 19" in doubt for doubt in record["confirm_on_box"])
+    assert record["evidence"]["held_out"]["worst_ratio"] == 0.92
+    assert record["hashes"]["recommendation"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    for path in paths:
+        if path.suffix == ".cfg":
+            assert record["hashes"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_record_model_mapping_and_file_give_the_same_commands(tmp_path: Path) -> None:
+    file = tmp_path / "any.json"
+    file.write_text(json.dumps(recommendation()))
+    expected = preview(recommendation())["lines"]
+    assert preview(Model())["lines"] == preview(file)["lines"] == preview(str(file))["lines"] == expected
+
+
+def test_public_name() -> None:
+    assert signalstorm.export is write
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recommended": {"nop_rate": 400, "nop_queue": 2500}}, r"recommended: nop_queue: .*nop_queue=2500 requests"),
+        ({"recommended": {"nop_rate": 9000}}, "recommended: nop_rate: must be a whole number, 50 to 5000 per s"),
+        ({"recommended": {"nop_rat": 400}}, "no such knob. Did you mean nop_rate"),
+        ({"present": None}, "present: must be there"),
+        ({"never_worse": "yes"}, "never_worse: must be there"),
+    ],
+)
+def test_what_is_not_legal_is_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        write(recommendation(**changes), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_files_and_targets(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"recommendation\.json: cannot be read"):
+        write(tmp_path, tmp_path)
+    broken = tmp_path / "broken.json"
+    for text, message in (("{", "must be JSON"), ("[]", "an object of JSON")):
+        broken.write_text(text)
+        with pytest.raises(InputError, match=message):
+            write(broken, tmp_path)
+    with pytest.raises(InputError, match="One of: staros, json"):
+        write(recommendation(), tmp_path, ["huawei"])
