@@ -1,0 +1,140 @@
+"""The page: what it says, that it says it safely, and that it needs nothing from outside."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalstorm.envs.model.errors import InputError
+from signalstorm.experiments.report import write_report
+from signalstorm.experiments.report.markup import element, join, raw
+from tests.experiments.report.run_folder import write_run
+
+EVIL = "<script>alert(1)</script>"
+
+
+class Page(HTMLParser):
+    """The page as a browser reads it, roughly: text, elements and scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.scripts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes.append((tag, dict(attrs)))
+        self.open += [] if tag in ("meta", "br", "hr") else [tag]
+        if tag == "script" and dict(attrs).get("type") is None:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] != ["script"] and self.open[-1:] != ["style"]:
+            self.text += f"{data} "
+        elif self.open[-1] == "script" and self.attributes[-1][1].get("type") is None:
+            self.scripts[-1] += data
+
+
+def page(folder: Path) -> Page:
+    path = write_report(folder)
+    assert path == folder / "report.html"
+    text = path.read_text("utf-8")
+    assert len(text) < 6_000_000
+    found = Page(text)
+    assert found.open == []
+    return found
+
+
+def test_the_page_says_it_all(tmp_path: Path) -> None:
+    found = page(write_run(tmp_path))
+    text = re.sub(r"\s+", " ", found.text)
+    for part in (
+        "Never worse than the present setting . T falls from 128 s to 26 s.",
+        "128 s (90 s to not reached) 26 s (25 s to 27 s)",
+        "150.5 s 26.1 s",
+        "85 % 100 %",
+        "20 s 20 s",
+        "Worst ratio, recommended over present storm by storm; below 1 is better 0.92 ×",
+        "Not converged within the horizon 25 % 0 %",
+        "50 to 66 per s",
+        "what-if: no command sets it",
+        "mme-new-connections-per-second 60 action attach drop",
+        "default network-overload-protection mme-new-connections-per-second",
+        "overload: up to 167 requests/s",
+        "5 storms present, 5 storms recommended; each point is a mean over 1 s.",
+        "signalstorm tune lab-pcrf --out runs/lab-pcrf",
+        "0f1e2d3c",
+        "nop_rate 80 %",
+    ):
+        assert part in text
+    assert text.index("Never worse") < text.index("What changes for the storm")
+
+
+def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path: Path) -> None:
+    found = page(write_run(tmp_path))
+    for tag, attributes in found.attributes:
+        assert tag not in ("link", "iframe", "img", "object")
+        assert not {"src", "href", "onclick", "onload"} & attributes.keys()
+    policy = next(a["content"] for _, a in found.attributes if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in found.scripts]
+    assert re.findall(r"'sha256-([^']+)'", policy) == hashes
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+
+
+def test_whatever_a_record_holds_is_shown_as_text(tmp_path: Path) -> None:
+    storms = [{"number": 20000, "fields": {EVIL: EVIL}, "ratio": 1.0, "worse": False}]
+    changes: dict[str, Any] = {
+        "scenario": {"name": EVIL, "hash": EVIL},
+        "verdict": EVIL,
+        "diagnosis": [EVIL, {"present": EVIL}],
+        "importance": {EVIL: 0.5},
+        "held_out": {"storms": storms, "worst_ratio": None},
+    }
+    folder = write_run(tmp_path, **changes)
+    (folder / "command.txt").write_text(f"{EVIL}</dd>")
+    (folder / "staros.cfg").write_text(f"{EVIL}</pre>")
+    found = page(folder)
+    assert len(found.scripts) == 2
+    assert found.text.count(EVIL) >= 9
+    assert not any("alert(1)" in script for script in found.scripts)
+
+
+def test_a_worse_setting_is_said_first(tmp_path: Path) -> None:
+    found = page(write_run(tmp_path, never_worse=False))
+    assert re.search(r"Recommended setting for lab-pcrf\s+WORSE than the present setting", found.text)
+
+
+def test_a_run_with_little_in_it_still_gives_a_page(tmp_path: Path) -> None:
+    changes: dict[str, Any] = {
+        key: None for key in ("nominal", "held_out", "importance", "diagnosis", "safe_interval", "versions")
+    }
+    text = page(write_run(tmp_path, series=False, **changes)).text
+    assert "This run has no series.csv" in text
+    assert "This run kept no held-out storms" in text
+
+
+def test_no_recommendation_no_page(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"recommendation\.json: cannot be read"):
+        write_report(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_markup_escapes_all_but_itself() -> None:
+    assert element("p", "a < b & c", title='"x"', data_a_b="1", hidden=True, open=False) == (
+        '<p title="&quot;x&quot;" data-a-b="1" hidden>a &lt; b &amp; c</p>'
+    )
+    assert join(element("br"), "<br>") == "<br>&lt;br&gt;"
+    with pytest.raises(ValueError, match="must not hold </script"):
+        raw("script", "'</SCRIPT>'")
