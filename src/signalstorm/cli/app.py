@@ -11,12 +11,14 @@ import typer
 
 from signalstorm import __version__
 from signalstorm.cli import scenarios
+from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
+from signalstorm.cli.report import report
 from signalstorm.cli.simulate import simulate
 from signalstorm.cli.versions import versions
 
 _GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app}
-_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, knobs, versions)
+_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, export, report, knobs, versions)
 
 app = typer.Typer(
     name="signalstorm",

@@ -1,0 +1,66 @@
+"""``signalstorm export``: a recommendation as commands for the boxes."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signalstorm.cli import EXIT_REJECTED
+from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+
+_BOTH = ("staros", "json")
+
+
+def export(
+    recommendation: Annotated[
+        Path, typer.Argument(metavar="RECOMMENDATION", help="A recommendation.json, or the folder of a run.")
+    ],
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TARGET", help="staros or json; give it twice for both. [default: both]"),
+    ] = None,
+    release: Annotated[
+        str | None, typer.Option(metavar="R", help="The StarOS release, 16 to 21. [default: forms of 17 and later]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder for the files. [default: that of the recommendation]")
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OBJECT=NAME", help="The name of a context or service, such as mme-service=mme1."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Export a setting that is worse than the present one on some storm.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Write the recommended setting as commands, and the way back; exit code 1 if it is worse on some storm.
+
+    Writes staros.cfg and staros-rollback.cfg (target staros) and recommended.json (target json), and prints the
+    commands.
+    """
+    from signalstorm.envs.model.errors import wrong_input
+    from signalstorm.experiments.export import NotBetterError, preview, write
+
+    output = start(as_json=as_json, quiet=quiet, verbose=verbose)
+    names: dict[str, str] = {}
+    for item in name or ():
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise wrong_input("must be OBJECT=NAME", item, "for example --name mme-service=mme1", file="--name")
+        names[key] = value
+    folder = out or (recommendation if recommendation.is_dir() else recommendation.parent)
+    try:
+        paths = write(recommendation, folder, target or _BOTH, release, force, names)
+    except NotBetterError as error:
+        print(f"signalstorm: {error}", file=sys.stderr)  # noqa: T201  (the command line may print)
+        raise typer.Exit(EXIT_REJECTED) from None
+    except OSError as error:
+        raise wrong_input(f"cannot be written: {error.strerror}", file=str(error.filename or folder)) from None
+    found = preview(recommendation, release, names)
+    files = [str(path) for path in paths]
+    shown = [f"{file}:\n" + "\n".join(lines) + "\n" for file, lines in found["lines"].items() if lines]
+    output.result({"files": files, **found}, "\n".join([*shown, *(f"wrote {file}" for file in files)]))
