@@ -135,7 +135,7 @@ def _layout(x_axis: Figure, y_axis: Figure, *, hovermode: str, height: int = 300
         "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "system-ui, sans-serif", "size": 12, "color": LIGHT["ink"]},
         "hoverlabel": {"bgcolor": LIGHT["paper"], "bordercolor": LIGHT["grid"], "font": {"color": LIGHT["ink"]}},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom",
+        "legend": {"orientation": "h", "x": 0, "y": 1.04, "xanchor": "left", "yanchor": "bottom",
                    "traceorder": "normal"},
     }  # fmt: skip
 
