@@ -43,7 +43,7 @@ class Source:
     content: Mapping[str, Any]
     """The whole recommendation in JSON's types."""
     sha256: str
-    """Of the file; of the content with sorted keys where there is no file."""
+    """Of the content, as JSON with sorted keys: the same for a file and for the record it was written from."""
     present: Setting
     """The setting in force."""
     recommended: Setting
@@ -74,21 +74,16 @@ def read(recommendation: Recommended) -> Source:
     Raises:
         InputError: If there is no such file, it is not a recommendation, or a setting in it is not legal.
     """
-    content: Any
     if isinstance(recommendation, Mapping):
-        origin, content, folder = "recommendation", recommendation, None
-    elif isinstance(recommendation, str | os.PathLike):
+        return _source("recommendation", recommendation, None)
+    if isinstance(recommendation, str | os.PathLike):
         path = Path(recommendation)
         path = path / FILE if path.is_dir() else path
-        raw = _bytes(path)
-        return _source(str(path), _parsed(path, raw), hashlib.sha256(raw).hexdigest(), path.parent)
-    else:
-        origin, content, folder = "recommendation", recommendation.model_dump(mode="json"), None
-    raw = json.dumps(content, sort_keys=True).encode()
-    return _source(origin, content, hashlib.sha256(raw).hexdigest(), folder)
+        return _source(str(path), _parsed(path), path.parent)
+    return _source("recommendation", recommendation.model_dump(mode="json"), None)
 
 
-def _source(origin: str, content: Any, sha256: str, folder: Path | None) -> Source:
+def _source(origin: str, content: Any, folder: Path | None) -> Source:
     if not isinstance(content, Mapping):
         raise wrong_input("must be a recommendation, an object of JSON", type(content).__name__, file=origin)
     kinds = {"never_worse": bool, "present": Mapping, "recommended": Mapping}
@@ -100,6 +95,7 @@ def _source(origin: str, content: Any, sha256: str, folder: Path | None) -> Sour
     if faults:
         raise InputError(faults)
     present, recommended = (_setting(content[key], f"{origin}: {key}") for key in ("present", "recommended"))
+    sha256 = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     return Source(origin, content, sha256, present, recommended, _instances(folder))
 
 
@@ -109,19 +105,14 @@ def _setting(values: Mapping[str, Any], origin: str) -> Setting:
     return validate(values, origin)
 
 
-def _bytes(path: Path) -> bytes:
+def _parsed(path: Path) -> Any:
+    way_out = f"give a {FILE} or the folder of a run of `signalstorm tune`"
     try:
-        return path.read_bytes()
+        return json.loads(path.read_bytes())
     except OSError as error:
-        way_out = f"give a {FILE} or the folder of a run of `signalstorm tune`"
         raise wrong_input(f"cannot be read: {error.strerror}", way_out=way_out, file=str(path)) from None
-
-
-def _parsed(path: Path, raw: bytes) -> Any:
-    try:
-        return json.loads(raw)
     except ValueError as error:
-        raise wrong_input(f"must be JSON ({error})", way_out=f"give a {FILE}", file=str(path)) from None
+        raise wrong_input(f"must be JSON ({error})", way_out=way_out, file=str(path)) from None
 
 
 def _instances(folder: Path | None) -> int | None:

@@ -112,7 +112,7 @@ def _head(
         yield WORSE
     scenario, what = source.scenario, "the present setting, to go back to" if back else "the recommended setting"
     yield f"signalstorm {__version__}: {what}, for scenario {scenario.get('name', 'not named')}"
-    yield f"scenario {scenario.get('hash', 'without hash')}, recommendation sha256 {source.sha256}"
+    yield f"scenario {scenario.get('hash', 'without hash')}, recommendation {source.sha256}"
     if not back and source.verdict:
         yield f"Verdict: {source.verdict}"
     yield f"StarOS release: {release.number or 'not named; the forms are those of 17 and later'}"

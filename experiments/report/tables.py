@@ -209,10 +209,14 @@ def _interval(value: Any, unit: str) -> str:
 
 
 def _files(folder: Path, run: source.Source) -> dict[str, str]:
-    """Return the configuration files of the run, or what an export would write where there are none."""
+    """Return the configuration files of the run; where there are none of this recommendation, what an export writes."""
     names = (staros.SETTING, staros.ROLLBACK, staros.GATEWAY, staros.GATEWAY_ROLLBACK)
     found = {name: (folder / name).read_text("utf-8") for name in names if (folder / name).exists()}
-    return found or staros.files(run, releases.UNKNOWN, {})
+    return (
+        found
+        if all(run.sha256 in text for text in found.values()) and found
+        else staros.files(run, releases.UNKNOWN, {})
+    )
 
 
 def _diagnosis(value: Any) -> Iterator[str]:
@@ -232,7 +236,7 @@ def _importance(importance: Json) -> list[tuple[str, float]]:
 
 def _provenance(folder: Path, run: source.Source) -> Iterator[tuple[str, str]]:
     yield "scenario", f"{run.scenario.get('name', '')}, hash {run.scenario.get('hash', 'not recorded')}"
-    yield "recommendation, sha256", run.sha256
+    yield "recommendation", f"sha256 of its content {run.sha256}"
     for name in ("command.txt", "seeds.json", "versions.json"):
         path = folder / name
         if path.exists():

@@ -32,17 +32,17 @@ def test_record_holds_setting_commands_evidence_and_hashes(tmp_path: Path) -> No
     assert record["commands"]["staros.cfg"][0]["knobs"] == ["nop_rate", "nop_wait_s", "nop_queue", "nop_action"]
     assert any("not of 19" in doubt for doubt in record["confirm_on_box"])
     assert record["evidence"]["held_out"]["worst_ratio"] == 0.92
-    assert record["hashes"]["recommendation"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert record["hashes"]["recommendation"] == preview(recommendation())["hashes"]["recommendation"]
     for path in paths:
         if path.suffix == ".cfg":
             assert record["hashes"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_record_model_mapping_and_file_give_the_same_commands(tmp_path: Path) -> None:
+def test_record_model_mapping_and_file_give_the_same_files(tmp_path: Path) -> None:
     file = tmp_path / "any.json"
     file.write_text(json.dumps(recommendation()))
-    expected = preview(recommendation())["lines"]
-    assert preview(Model())["lines"] == preview(file)["lines"] == preview(str(file))["lines"] == expected
+    expected = preview(recommendation())["hashes"]
+    assert preview(Model())["hashes"] == preview(file)["hashes"] == preview(str(file))["hashes"] == expected
 
 
 def test_public_name() -> None:

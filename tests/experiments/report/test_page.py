@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from signalstorm.envs.model.errors import InputError
+from signalstorm.experiments.export import write
 from signalstorm.experiments.report import write_report
 from signalstorm.experiments.report.markup import element, join, raw
 from tests.experiments.report.run_folder import write_run
@@ -104,11 +105,22 @@ def test_whatever_a_record_holds_is_shown_as_text(tmp_path: Path) -> None:
     }
     folder = write_run(tmp_path, **changes)
     (folder / "command.txt").write_text(f"{EVIL}</dd>")
-    (folder / "staros.cfg").write_text(f"{EVIL}</pre>")
+    write(folder, folder, ["staros"])
+    with (folder / "staros.cfg").open("a") as file:
+        file.write(f"{EVIL}</pre>")
     found = page(folder)
     assert len(found.scripts) == 2
     assert found.text.count(EVIL) >= 9
     assert not any("alert(1)" in script for script in found.scripts)
+
+
+def test_files_of_an_older_recommendation_are_not_shown(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, verdict="An older one.")
+    write(folder, folder, ["staros"], release=19)
+    assert "StarOS release: 19" in page(folder).text
+    text = page(write_run(folder)).text
+    assert "An older one" not in text
+    assert "StarOS release: not named" in text
 
 
 def test_a_worse_setting_is_said_first(tmp_path: Path) -> None:
