@@ -1,0 +1,169 @@
+"""The search space: the knob table's ranges as Optuna's distributions, and its points as legal settings."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+
+from signalstorm.envs.model.errors import ABSENT, Finding, located
+from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
+from signalstorm.envs.model.knobs import Setting, resolve, round_to_legal
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.wording import nearest
+
+_QUEUE, _QUEUE_WAIT = "nop_queue", "nop_queue_wait_s"
+_GATE_SHARES = (1.0, 1.1, 1.2)
+"""Rates of the gate that every search tries first, as shares of the narrowest server's rate."""
+_WIDE = 100
+"""A range that ends at so many times its start is searched on a logarithmic scale, or its small values would drown."""
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """The knobs that a search moves, in the knob table's order."""
+
+    scenario: Scenario
+    """The nominal scenario: its present setting completes every point."""
+    knobs: tuple[str, ...]
+    """Names of the knobs."""
+
+    @cached_property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """Optuna's distribution of each knob."""
+        return {name: _distribution(KNOBS[name]) for name in self.knobs}
+
+    def setting(self, point: Mapping[str, Any]) -> Setting:
+        """Return the legal setting of a point, as overrides of the present setting.
+
+        Args:
+            point: A value for some of the knobs; others stay as the present setting has them.
+        """
+        return self.overrides(round_to_legal(point))
+
+    def overrides(self, values: Mapping[str, KnobValue]) -> Setting:
+        """Write values in the form in which commands take them: the queue in requests, or not at all.
+
+        Args:
+            values: Legal values by knob.
+        """
+        complete = resolve(values, self.scenario)
+        kept = {name: value for name, value in values.items() if name != _QUEUE_WAIT}
+        if _QUEUE_WAIT in values and _QUEUE in complete and complete.number(_QUEUE) >= KNOBS[_QUEUE].low:
+            kept[_QUEUE] = complete[_QUEUE]
+        return Setting(kept)
+
+    def identity(self, setting: Mapping[str, KnobValue]) -> Setting:
+        """Return what the network is set to: two settings with equal identities are the same."""
+        return resolve(setting, self.scenario)
+
+    @cached_property
+    def present_point(self) -> dict[str, KnobValue] | None:
+        """The present setting as a point, None if it lies outside the space."""
+        present = resolve({}, self.scenario)
+        point = {}
+        for name in self.knobs:
+            value = self._queue_wait_s(present) if name == _QUEUE_WAIT else present.get(name)
+            if value is None or not _contains(KNOBS[name], value):
+                return None
+            point[name] = value
+        return point if self.identity(self.setting(point)) == present else None
+
+    @cached_property
+    def start_points(self) -> tuple[dict[str, KnobValue], ...]:
+        """Points that every search tries first: the table's defaults, moved by two rules of thumb.
+
+        The gate lets through what the narrowest server can do, or somewhat more, and holds the rest for as long as
+        it may; and the gateway waits for the policy server as long as it takes to work off a full buffer.
+        """
+        defaults = {name: _default(KNOBS[name]) for name in self.knobs}
+        rates, patience = self._bottleneck_rates(), self._buffer_patience_s()
+        longest = {name: KNOBS[name].high for name in ("nop_wait_s", _QUEUE_WAIT) if name in self.knobs}
+        points = [defaults, {**defaults, **round_to_legal(longest)}] if longest else [defaults]
+        if "diameter_tx_s" in self.knobs and patience is not None:
+            points += [{**point, **round_to_legal({"diameter_tx_s": patience})} for point in points]
+        if "nop_rate" in self.knobs and rates:
+            points = [{**point, **round_to_legal({"nop_rate": rate})} for rate in rates for point in points]
+        return tuple(points)
+
+    def _queue_wait_s(self, present: Setting) -> KnobValue | None:
+        if isinstance(present.get("nop_rate"), str) or _QUEUE not in present:
+            return None
+        knob = KNOBS[_QUEUE_WAIT]
+        wait = present.number(_QUEUE) / present.number("nop_rate")
+        return round_to_legal({_QUEUE_WAIT: min(max(wait, knob.low), knob.high)})[_QUEUE_WAIT]
+
+    def _bottleneck_rates(self) -> list[float]:
+        rates = [s.rate_per_s for s in self.scenario.topology.servers().values() if s.rate_per_s is not None]
+        return [share * min(rates) for share in _GATE_SHARES] if rates else []
+
+    def _buffer_patience_s(self) -> float | None:
+        pcrf = self.scenario.topology.pcrf
+        if pcrf is None or pcrf.buffer is None or pcrf.rate_per_s is None:
+            return None
+        low, _ = self.scenario.variation_or_default().get("topology.pcrf.rate_per_s", (pcrf.rate_per_s, 0.0))
+        return pcrf.latency_s + math.ceil(pcrf.buffer / low)
+
+
+def search_space(scenario: Scenario, knobs: Iterable[str] | None = None) -> SearchSpace:
+    """Return the space of some knobs, by default of those that the scenario calls tunable.
+
+    Raises:
+        InputError: With every knob that cannot be searched, or if there is none.
+    """
+    wanted = list(scenario.tunable if knobs is None else knobs)
+    wanted = [_QUEUE_WAIT if name == _QUEUE else name for name in wanted]
+    possible = [
+        name for name, knob in KNOBS.items() if knob.searchable and getattr(scenario.topology, knob.element) is not None
+    ]
+    faults = [_fault(name, scenario, possible) for name in wanted if name not in possible]
+    if not wanted:
+        rule = "a search needs at least one knob"
+        faults.append(Finding((), rule, ABSENT, f"name some of {', '.join(possible)}"))
+    if faults:
+        raise located(faults, "tunable" if knobs is None else "--knobs")
+    return SearchSpace(scenario, tuple(name for name in KNOBS if name in wanted))
+
+
+def _fault(name: str, scenario: Scenario, possible: list[str]) -> Finding:
+    if name not in KNOBS:
+        return Finding((name,), "there is no such knob", ABSENT, nearest(name, possible))
+    if not KNOBS[name].searchable:
+        return Finding((name,), "is a what-if, no search may use it", ABSENT, f"use some of {', '.join(possible)}")
+    rule = f"the scenario {scenario.name} has no {KNOBS[name].element}"
+    return Finding((name,), rule, ABSENT, f"use some of {', '.join(possible)}")
+
+
+def _distribution(knob: Knob) -> BaseDistribution:
+    """Return the range of a knob; Optuna takes no step on a logarithmic scale, so points are rounded afterwards."""
+    if knob.kind == "choice":
+        return CategoricalDistribution(knob.choices)
+    log = knob.scale == "log" or (knob.low > 0 and knob.high / knob.low >= _WIDE and knob.step == 1)
+    if knob.kind == "int":
+        step = 1 if log else round(knob.step)
+        low = -(-round(knob.low) // step) * step
+        return IntDistribution(low, low + (round(knob.high) - low) // step * step, log=log, step=step)
+    return FloatDistribution(knob.low, knob.high, log=log, step=None if log else knob.step)
+
+
+def _contains(knob: Knob, value: KnobValue) -> bool:
+    if knob.kind == "choice" or isinstance(value, str):
+        return value in knob.choices
+    return knob.low <= value <= knob.high
+
+
+def _default(knob: Knob) -> KnobValue:
+    """Return the table's default, or a point of the range where the default is none or a word."""
+    if knob.kind == "choice":
+        return knob.choices[0] if knob.default is None else knob.default
+    if isinstance(knob.default, int | float):
+        return knob.default
+    middle = (knob.low * knob.high) ** 0.5 if knob.scale == "log" else 5.0
+    return round_to_legal({knob.name: middle})[knob.name]

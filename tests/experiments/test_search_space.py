@@ -1,0 +1,94 @@
+"""The search space comes from the knob table, and every point of it is a legal setting."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+from signalstorm.envs.model import scenario_file
+from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.knobs import validate
+from signalstorm.experiments.search_space import search_space
+
+LAB = scenario_file.load("lab-pcrf")
+GATE = ("nop_rate", "nop_wait_s", "nop_queue_wait_s", "nop_action")
+
+
+def test_distributions_are_those_of_the_table() -> None:
+    found = search_space(LAB, [*GATE, "gtpc_timeout_ms"]).distributions
+    assert found == {
+        "nop_rate": IntDistribution(50, 5000, log=True),
+        "nop_wait_s": IntDistribution(1, 15),
+        "nop_queue_wait_s": FloatDistribution(1.0, 15.0, step=0.5),
+        "nop_action": CategoricalDistribution(KNOBS["nop_action"].choices),
+        "gtpc_timeout_ms": IntDistribution(1000, 20000, step=100),
+    }
+
+
+def test_every_searchable_knob_has_a_distribution() -> None:
+    knobs = [name for name, knob in KNOBS.items() if knob.searchable]
+    assert set(search_space(LAB, knobs).distributions) == set(knobs)
+
+
+def test_by_default_the_tunable_knobs_are_searched() -> None:
+    assert search_space(LAB).knobs == tuple(name for name in KNOBS if name in LAB.tunable)
+
+
+def test_the_queue_is_searched_in_seconds_of_the_rate() -> None:
+    assert search_space(LAB, ["nop_rate", "nop_queue"]).knobs == ("nop_rate", "nop_queue_wait_s")
+
+
+@given(
+    rate=st.floats(50, 5000),
+    wait=st.floats(1, 15),
+    queue=st.floats(1, 15),
+    action=st.sampled_from(KNOBS["nop_action"].choices),
+)
+@settings(max_examples=200, deadline=None)
+def test_every_point_is_legal(rate: float, wait: float, queue: float, action: str) -> None:
+    space = search_space(LAB, GATE)
+    point = {"nop_rate": rate, "nop_wait_s": wait, "nop_queue_wait_s": queue, "nop_action": action}
+    setting = space.setting(point)
+    assert dict(validate(setting)) == dict(setting)
+    assert "nop_queue_wait_s" not in setting
+    assert space.identity(setting) == space.identity(space.setting({**setting}))
+
+
+def test_where_no_queue_is_legal_the_keyword_is_left_out() -> None:
+    space = search_space(LAB, GATE)
+    setting = space.setting({"nop_rate": 60, "nop_wait_s": 2, "nop_queue_wait_s": 1.0, "nop_action": "drop"})
+    assert "nop_queue" not in setting
+    assert space.identity(setting)["nop_queue"] == 120
+
+
+def test_a_present_setting_outside_the_space_is_no_point() -> None:
+    assert search_space(LAB).present_point is None
+
+
+def test_a_present_setting_inside_the_space_is_a_point() -> None:
+    scenario = LAB.with_fields({"present": {"nop_rate": 400, "nop_wait_s": 5, "nop_queue": 1000}})
+    space = search_space(scenario, GATE)
+    point = space.present_point
+    assert point is not None
+    assert point["nop_queue_wait_s"] == 2.5
+    assert space.identity(space.setting(point)) == space.identity({})
+
+
+def test_start_points_are_legal_and_different() -> None:
+    space = search_space(LAB, [*GATE, "diameter_tx_s"])
+    settings_ = [space.setting(point) for point in space.start_points]
+    assert len(set(settings_)) == len(settings_)
+    assert {setting["nop_rate"] for setting in settings_} == {50, 55, 60}
+    assert all(set(point) == set(space.knobs) for point in space.start_points)
+
+
+def test_a_search_needs_a_knob() -> None:
+    with pytest.raises(InputError, match="at least one knob"):
+        search_space(LAB, [])
+
+
+def test_a_knob_of_a_missing_element_is_refused() -> None:
+    scenario = LAB.with_fields({"topology.gate": None, "present": {}, "tunable": []})
+    with pytest.raises(InputError, match="has no gate"):
+        search_space(scenario, ["nop_rate"])
