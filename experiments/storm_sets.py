@@ -1,0 +1,158 @@
+"""Which storms a study uses, and the comparison with the present setting, storm by storm.
+
+A storm on which the present setting recovers by itself, close to the lower bound, is where another setting can be
+slower. Such storms are rare, so a study looks for them among many and keeps the tightest as *guards*: every candidate
+has to meet them too.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.envs.model.metrics import lower_bound_s, restricted, watched_s
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.storms import CHOICE, HELD_OUT, SEARCH
+from signalstorm.experiments.evaluate import Evaluation, StormSet, evaluate
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+"""Told the stage, how much of it is done, and of how much."""
+
+TOLERANCE = 0.02
+"""A storm is worse if its restricted time is more than this share above that of the present setting."""
+MARGIN = 0.01
+"""The same among the best candidates: what is chosen there has to hold on storms that nobody has seen."""
+_NARROWED = 4
+"""Lower bounds are worked out for so many times the guards wanted, those that end soonest."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many storms and candidates a study spends; the numbers fit two cores and two minutes."""
+
+    trials: int = 256
+    """Settings tried, the present one included."""
+    seeds: int = 32
+    """Storms of a trial, from the search range."""
+    scan_per_guard: int = 32
+    """Storms looked through for each guard."""
+    candidates: int = 12
+    """Candidates compared on fresh storms."""
+    choice: int = 200
+    """Storms of that comparison."""
+    choice_guards: int = 48
+    """Guards of that comparison."""
+    safe: int = 50
+    """Storms by which the safe intervals are found, the first of the choice."""
+    held_out: int = 100
+    """Storms that no choice has seen."""
+    nominal: int = 20
+    """Seeds of the scenario as it is."""
+
+    @property
+    def guards(self) -> int:
+        """Guards of a trial."""
+        return self.seeds // 2
+
+    @property
+    def search_scan(self) -> range:
+        """Storms among which the guards of trials are found."""
+        return range(SEARCH + self.seeds, SEARCH + self.seeds + self.guards * self.scan_per_guard)
+
+    @property
+    def choice_scan(self) -> range:
+        """Storms among which the guards of the choice are found."""
+        first = CHOICE + self.choice
+        return range(first, first + self.choice_guards * self.scan_per_guard // 2)
+
+    @property
+    def held_out_range(self) -> range:
+        """The held-out storms."""
+        return range(HELD_OUT, HELD_OUT + self.held_out)
+
+    @property
+    def nominal_range(self) -> range:
+        """The seeds of the scenario as it is, from the held-out range."""
+        return range(HELD_OUT, HELD_OUT + self.nominal)
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Storms together with what the present setting makes of them."""
+
+    storms: StormSet
+    """The storms; the first ``counted`` give means, the rest are guards."""
+    counted: int
+    """Storms that give means."""
+    present_s: Floats
+    """T under the present setting, NaN where not reached, shape (storms,) [s]."""
+
+    @property
+    def present_restricted_s(self) -> Floats:
+        """min(T, horizon) under the present setting, shape (storms,) [s]."""
+        return restricted(self.present_s, watched_s(self.storms.scenario))
+
+    def mean_s(self, restricted_s: Floats) -> Floats:
+        """Return restricted means over the counted storms, shape (settings,) [s]."""
+        return np.asarray(np.atleast_2d(restricted_s)[:, : self.counted].mean(axis=1))
+
+    def worse(self, restricted_s: Floats, tolerance: float = TOLERANCE) -> npt.NDArray[np.bool_]:
+        """Tell where settings are worse than the present one, shape (settings, storms)."""
+        return is_worse(np.atleast_2d(restricted_s), self.present_restricted_s, tolerance)
+
+
+def is_worse(restricted_s: Floats, present_s: Floats, tolerance: float = TOLERANCE) -> npt.NDArray[np.bool_]:
+    """Tell where a restricted time is more than the tolerance above the present one, storm by storm."""
+    return np.asarray(restricted_s > present_s * (1.0 + tolerance) + 1e-9)
+
+
+def paired(scenario: Scenario, numbers: Sequence[int], guards: Sequence[int], threads: int | None) -> Paired:
+    """Run the present setting on storms and guards."""
+    storms = StormSet(scenario, (*numbers, *guards), vary=True)
+    present = evaluate([{}], storms, threads=threads)
+    return Paired(storms, len(numbers), present.outcomes.convergence_time_s[0])
+
+
+def find_guards(scenario: Scenario, scan: Sequence[int], count: int, threads: int | None) -> list[int]:
+    """Return the storms on which the present setting comes closest to the lower bound.
+
+    Args:
+        scenario: The nominal scenario.
+        scan: Numbers of the storms to look through.
+        count: Storms wanted; fewer come back where it ends fewer.
+        threads: Threads at most.
+    """
+    if count == 0 or len(scan) == 0:
+        return []
+    storms = StormSet(scenario, tuple(scan), vary=True)
+    times = evaluate([{}], storms, threads=threads).outcomes.convergence_time_s[0]
+    ended = np.flatnonzero(~np.isnan(times))
+    soonest = ended[np.argsort(times[ended], kind="stable")][: _NARROWED * count]
+    bounds = np.array([lower_bound_s(storms.scenarios[i]) for i in soonest])
+    tightness = times[soonest] / np.maximum(bounds, storms.scenario.dt)
+    return sorted(storms.numbers[i] for i in soonest[np.argsort(tightness, kind="stable")][:count])
+
+
+def meet(
+    settings: Sequence[Mapping[str, Any]],
+    storms: StormSet,
+    threads: int | None,
+    stage: str = "",
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Run settings on storms and report under the name of a stage."""
+    told = None if progress is None else lambda done, total: progress(stage, done, total)
+    return evaluate(settings, storms, threads=threads, progress=told)
+
+
+def plain_times(times: Floats) -> list[float | None]:
+    """Return times for JSON: NaN as None, rounded to microseconds."""
+    return [None if np.isnan(t) else round(float(t), 6) for t in times]
+
+
+def float_times(times: Sequence[float | None]) -> Floats:
+    """Return times with None as NaN, shape (storms,) [s]."""
+    return np.array([np.nan if t is None else t for t in times], np.float64)

@@ -1,0 +1,34 @@
+"""A storm small enough to be tuned in a second or two."""
+
+from pathlib import Path
+
+from signalstorm.envs.model import scenario_file
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.experiments.storm_sets import Budget
+
+SMALL = Budget(
+    trials=40,
+    seeds=4,
+    scan_per_guard=4,
+    candidates=4,
+    choice=6,
+    choice_guards=2,
+    safe=4,
+    held_out=6,
+    nominal=3,
+)
+KNOBS = ("nop_rate", "nop_wait_s", "nop_queue_wait_s", "nop_action", "diameter_tx_s")
+
+
+def small_scenario(name: str = "small-lab") -> Scenario:
+    """Return 300 handsets against a PCRF whose answers from a full buffer come too late."""
+    return scenario_file.load("lab-pcrf").with_fields(
+        {"name": name, "subscribers.handset.size": 300, "horizon_s": 60.0, "topology.pcrf.buffer": 110.0}
+    )
+
+
+def write_small(folder: Path, name: str = "small-lab") -> Path:
+    """Write the small scenario into a file."""
+    path = folder / f"{name}.yaml"
+    path.write_text(scenario_file.dump(small_scenario(name)), "utf-8")
+    return path
