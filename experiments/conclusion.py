@@ -1,0 +1,84 @@
+"""The conclusion of a search in words: the verdict, and what bounds the storm."""
+
+from collections.abc import Iterator, Sequence
+
+from signalstorm.envs.model.knobs import Setting
+from signalstorm.envs.model.metrics import restricted, watched_s
+from signalstorm.experiments.choice import Choice
+from signalstorm.experiments.diagnosis import diagnose
+from signalstorm.experiments.evaluate import Evaluation
+from signalstorm.experiments.recommendation import HeldOut, Nominal
+from signalstorm.experiments.search import rejected
+from signalstorm.experiments.search_space import SearchSpace
+from signalstorm.experiments.storm_sets import Budget, Paired, meet
+from signalstorm.experiments.study import Trial
+
+
+def verdict(chosen: Choice, nominal: Nominal, held_out: HeldOut) -> str:
+    """Return the result in one sentence; a storm that gets worse comes first."""
+    if not chosen.setting:
+        return f"Keep the present setting: {chosen.reason}."
+    storms = len(held_out.storms)
+    now = _time(nominal.present.convergence_time_s.median)
+    then = _time(nominal.recommended.convergence_time_s.median)
+    bound = nominal.lower_bound_s
+    limit = "" if bound is None else f" (lower bound {bound:.1f} s)"
+    gain = f"ends the storm in {then} instead of {now}{limit}"
+    if not held_out.worse:
+        return f"The recommended setting {gain} and is worse than the present one on none of {storms} held-out storms."
+    worst = max((row for row in held_out.storms if row.worse), key=lambda row: row.ratio or float("inf"))
+    by = "" if worst.ratio is None else f", by up to {worst.ratio - 1:.0%} (storm {worst.number})"
+    return (
+        f"WORSE than the present setting on {len(held_out.worse)} of {storms} held-out storms{by}; otherwise it {gain}."
+    )
+
+
+def conclusions(
+    space: SearchSpace,
+    chosen: Choice,
+    trials: Sequence[Trial],
+    tried_on: Paired,
+    confirmed: tuple[Evaluation, Evaluation],
+    budget: Budget,
+    threads: int | None,
+) -> Iterator[str]:
+    """Yield what bounds the storm under both settings, and what stands in the way of a better one.
+
+    Args:
+        space: The search space.
+        chosen: The choice.
+        trials: All trials.
+        tried_on: The storms of the trials.
+        confirmed: Nominal and held-out evaluation, each of the present and the recommended setting.
+        budget: How many storms were looked through.
+        threads: Threads at most.
+    """
+    nominal, held_out = confirmed
+    parts = [("present setting", Setting({}), nominal, 0)]
+    if chosen.setting:
+        parts.append(("recommended setting", chosen.setting, nominal, 1))
+    parts.append(("held-out storms", chosen.setting, held_out, 1))
+    for name, setting, evaluation, i in parts:
+        for sentence in diagnose(evaluation.storms, space.identity(setting), evaluation.outcomes.pick(i)):
+            yield f"{name}: {sentence}"
+    if chosen.guards_failed:
+        yield _guards(chosen, budget, threads)
+    if better := rejected(trials, tried_on):
+        yield better
+
+
+def _guards(chosen: Choice, budget: Budget, threads: int | None) -> str:
+    """Say how often the recommended setting is to be expected to be worse."""
+    storms = chosen.storms
+    times = meet([chosen.setting], storms.storms, threads).outcomes.convergence_time_s[0]
+    horizon = watched_s(storms.storms.scenario)
+    ratios = (restricted(times, horizon) / storms.present_restricted_s)[storms.counted :]
+    return (
+        f"rarely worse: on {chosen.guards_failed} of the {ratios.size} storms on which the present setting recovers "
+        f"most quickly, out of {len(budget.choice_scan)} looked through, the recommended setting takes up to "
+        f"{ratios.max() - 1:.0%} longer"
+    )
+
+
+def _time(seconds: float | None) -> str:
+    return "a time beyond the horizon" if seconds is None else f"{seconds:.1f} s"

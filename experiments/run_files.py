@@ -1,0 +1,88 @@
+"""The files that a finished search leaves in its folder, beside the recommendation."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from signalstorm.envs.model.errors import SignalstormError
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.experiments.recommendation import Recommendation
+from signalstorm.experiments.run_folder import RunFolder
+from signalstorm.experiments.search_space import SearchSpace
+from signalstorm.experiments.simulate import simulate
+from signalstorm.experiments.storm_sets import Budget, Paired
+from signalstorm.experiments.study import Trial
+
+_log = logging.getLogger(__name__)
+
+REPORT = "report.html"
+"""The last file of a run."""
+
+
+def write_seeds(folder: RunFolder, storms: Paired, budget: Budget, chosen: Paired | None = None) -> None:
+    """Write seeds.json: which storms served which purpose; null for what is still to come."""
+    numbers, fresh = storms.storms.numbers, chosen.storms.numbers if chosen else ()
+    counted = chosen.counted if chosen else 0
+    folder.write_json(
+        "seeds.json",
+        {
+            "search": list(numbers[: storms.counted]),
+            "search_guards": list(numbers[storms.counted :]),
+            "choice": list(fresh[:counted]) or None,
+            "choice_guards": list(fresh[counted:]) if chosen else None,
+            "held_out": list(budget.held_out_range),
+            "nominal": list(budget.nominal_range),
+        },
+    )
+
+
+def write_trials(folder: RunFolder, space: SearchSpace, trials: Sequence[Trial], storms: Paired) -> None:
+    """Write trials.csv: every trial with its setting, value, constraint, and T on each storm (``-``: not reached)."""
+    settings = [space.identity(trial.setting) for trial in trials]
+    names = [name for name in KNOBS if any(name in setting for setting in settings)]
+    numbers = " ".join(map(str, storms.storms.numbers))
+    header = ["number", "batch", "present", "value_s", "worse_storms", "feasible", *names, "seeds", "times_s"]
+    rows = [
+        [trial.number, trial.batch, trial.present, f"{trial.value_s:.6f}", trial.worse, trial.feasible]
+        + [setting.get(name, "") for name in names]
+        + [numbers, _joined(trial.times_s)]
+        for trial, setting in zip(trials, settings, strict=True)
+    ]
+    folder.write_table("trials.csv", header, rows)
+
+
+def write_series(
+    folder: RunFolder, space: SearchSpace, override: Mapping[str, KnobValue], budget: Budget, threads: int | None
+) -> None:
+    """Write series.csv: the nominal storms under the present and the recommended setting."""
+    header = ["setting", "seed", "time_s", "element", "quantity", "unit", "value"]
+    results = simulate(space.scenario, [{}, override], budget.nominal_range, record=True, threads=threads)
+    names = ("present", "recommended")
+    rows = [
+        (name, seed, f"{time_s:.6g}", element, quantity, unit, f"{value:.8g}")
+        for name, result in zip(names, results, strict=True)
+        for seed, time_s, element, quantity, unit, value in result.series_rows()
+    ]
+    folder.write_table("series.csv", header, rows)
+
+
+def write_exports(folder: RunFolder, record: Recommendation) -> None:
+    """Write the commands and the report, as far as this installation has them."""
+    if record.changed and record.never_worse:
+        _call("signalstorm.experiments.export", "write", folder.path, folder.path, targets=("staros", "json"))
+    _call("signalstorm.experiments.report", "write_report", folder.path)
+
+
+def _call(module: str, name: str, *arguments: Any, **options: Any) -> None:
+    function = getattr(import_module(module), name, None)
+    if function is None:
+        return
+    try:
+        function(*arguments, **options)
+    except SignalstormError as error:
+        _log.warning("%s", error)
+
+
+def _joined(times: Iterable[float | None]) -> str:
+    return " ".join("-" if t is None else f"{t:.10g}" for t in times)

@@ -1,0 +1,224 @@
+"""The folder of a run: what was run, with what, and what came out; safe against crashes and mix-ups."""
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import os
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from signalstorm import __version__
+from signalstorm.envs import model
+from signalstorm.envs.model import scenario_file, yaml_lines
+from signalstorm.envs.model.errors import ABSENT, Shown, wrong_input
+from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.model.scenario import Scenario
+
+STUDY = "study.yaml"
+SCENARIO = "scenario.yaml"
+JOURNAL = "journal.log"
+_LOCK = "run.lock"
+_PACKAGES = ("numpy", "numba", "llvmlite", "pydantic", "optuna")
+"""Packages on which results depend."""
+_FREE = ("name", "trials")
+"""Keys of a study that may differ when it is taken up again."""
+
+Study = Mapping[str, Any]
+"""Everything that decides what a study finds, in JSON's own types."""
+
+
+class RunFolder:
+    """A run's folder, held by one process from ``with`` to its end."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lock: IO[str] | None = None
+
+    def __enter__(self) -> Self:
+        """Make the folder and lock it.
+
+        Raises:
+            InputError: If it cannot be written, or another process holds it.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.path / _LOCK).open("a", encoding="utf-8")
+        except OSError as error:
+            raise _not_writable(self.path, error) from None
+        if not _try_lock(self._lock):
+            self._lock.close()
+            way_out = "wait for it to end, or give another --out"
+            raise wrong_input("another process is running in this folder", ABSENT, way_out, file=str(self.path))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let the folder go; the system does the same when the process is killed."""
+        if self._lock is not None:
+            self._lock.close()
+
+    @property
+    def journal(self) -> Path:
+        """The file in which Optuna keeps the trials."""
+        return self.path / JOURNAL
+
+    def claim(self, scenario: Scenario, study: Study, command: Sequence[str] | None = None) -> bool:
+        """Write what the run is made of, or check that the folder holds the same study.
+
+        Args:
+            scenario: The scenario.
+            study: The study.
+            command: The words of the command line; by default those of this process.
+
+        Returns:
+            Whether the folder held the study already.
+
+        Raises:
+            InputError: If the folder holds something else, or cannot be written.
+        """
+        known = self._known_study()
+        if known is not None:
+            self._check_same(known, study)
+        elif taken := [name for name in (SCENARIO, "recommendation.json") if (self.path / name).exists()]:
+            rule = f"holds {taken[0]} of another run"
+            raise wrong_input(rule, ABSENT, "give another --out or --name", file=str(self.path))
+        self.write(STUDY, yaml_lines.write(dict(study)))
+        self.write(SCENARIO, scenario_file.dump(scenario))
+        self.write("command.txt", shlex.join(sys.argv if command is None else command) + "\n")
+        self.write_json("versions.json", installed_versions())
+        return known is not None
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the run, atomically.
+
+        Raises:
+            InputError: If it cannot be written.
+        """
+        try:
+            write_atomic(self.path / name, text)
+        except OSError as error:
+            raise _not_writable(self.path, error) from None
+
+    def write_json(self, name: str, content: Any) -> None:
+        """Write a file of JSON's own types."""
+        self.write(name, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+    def write_table(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Write a table as CSV."""
+        table = io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+        self.write(name, table.getvalue())
+
+    def read_json(self, name: str) -> Any:
+        """Return the content of a JSON file, None if it is missing or damaged."""
+        try:
+            return json.loads((self.path / name).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def note(self, text: str) -> None:
+        """Append a line with the time of day to log.txt."""
+        with contextlib.suppress(OSError), (self.path / "log.txt").open("a", encoding="utf-8") as log:
+            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
+
+    def mend_journal(self) -> None:
+        """Take away what a killed process may have left: half a line, and the lock of Optuna's journal."""
+        for lock in self.path.glob(f"{JOURNAL}.lock*"):
+            lock.unlink(missing_ok=True)
+        if not self.journal.exists():
+            return
+        with self.journal.open("rb+") as journal:
+            content = journal.read()
+            whole = content.rfind(b"\n") + 1
+            if whole < len(content):
+                journal.truncate(whole)
+
+    def _known_study(self) -> dict[str, Any] | None:
+        path = self.path / STUDY
+        if not path.exists():
+            return None
+        try:
+            data, _, _ = yaml_lines.read(path.read_text("utf-8"))
+        except (OSError, ValueError, yaml_lines.YamlError):
+            data = None
+        if not isinstance(data, dict):
+            raise wrong_input("is damaged", ABSENT, "give another --out, or remove the folder", file=str(path))
+        return data
+
+    def _check_same(self, known: Study, study: Study) -> None:
+        known, study = _flat(known), _flat(study)
+        differing = [key for key in {**known, **study} if key not in _FREE and known.get(key) != study.get(key)]
+        if not differing:
+            return
+        keys = [key for key in differing if key in ("scenario", "scenario_hash")] or differing
+        rule = f"the folder holds the run of another study ({_named(known, keys)})"
+        asked = Shown(f"({_named(study, keys)})")
+        raise wrong_input(rule, asked, "give another --out or --name", file=str(self.path))
+
+
+def installed_versions() -> dict[str, str | None]:
+    """Return the versions of this package, of Python, of the machine and of what results depend on."""
+    found: dict[str, str | None] = {
+        "signalstorm": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def model_hash() -> str:
+    """Hash the sources of the model: values of another model do not belong into the same study."""
+    folder = Path(model.__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted(folder.rglob("*.py")):
+        digest.update(source.relative_to(folder).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _flat(study: Study) -> dict[str, Any]:
+    """Return a study with the keys of its parts joined by dots."""
+    flat: dict[str, Any] = {}
+    for key, value in study.items():
+        flat |= {f"{key}.{part}": x for part, x in value.items()} if isinstance(value, Mapping) else {key: value}
+    return flat
+
+
+def _named(study: Study, keys: Iterable[str]) -> str:
+    return ", ".join(f"{key}={study.get(key)}"[:40] for key in keys)
+
+
+def _try_lock(file: IO[str]) -> bool:
+    """Lock a file for as long as it is open; true where the system has no such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True
+
+
+def _not_writable(path: Path, error: OSError) -> Exception:
+    rule = f"must be a folder that can be written ({error.strerror or error})"
+    return wrong_input(rule, str(path), "give another --out", key="--out")

@@ -1,0 +1,123 @@
+"""Safe intervals: how far one knob can move, the others as recommended, before the storm takes 10 % longer."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
+from signalstorm.envs.model.knobs import Setting, round_to_legal
+from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.recommendation import SafeInterval
+from signalstorm.experiments.search_space import SearchSpace
+from signalstorm.experiments.storm_sets import Progress, meet
+
+SHARE = 0.1
+"""A value is safe while the restricted mean time is at most this share above that of the recommended value."""
+_ROUNDS = 9
+"""Halvings of the way to the end of the range."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A search for the last safe value on one side of the recommended one."""
+
+    knob: str
+    safe: float
+    """The farthest value known to be safe."""
+    unsafe: float | None
+    """The nearest value known not to be safe; None while nothing is known."""
+    end: float
+    """The end of the range."""
+
+    @property
+    def next(self) -> float | None:
+        """The value to try next; None when the last safe one is known."""
+        if self.unsafe is None:
+            return None if self.safe == self.end else self.end
+        knob = KNOBS[self.knob]
+        middle = (self.safe * self.unsafe) ** 0.5 if knob.scale == "log" else (self.safe + self.unsafe) / 2
+        value = _legal(knob, middle)
+        return None if value in (self.safe, self.unsafe) else value
+
+    def told(self, value: float, safe: bool) -> "_Side":
+        """Return the search after a value was tried."""
+        return replace(self, safe=value) if safe else replace(self, unsafe=value)
+
+
+def safe_intervals(
+    space: SearchSpace, setting: Setting, storms: StormSet, threads: int | None, progress: Progress | None = None
+) -> tuple[dict[str, SafeInterval], dict[str, tuple[str, ...]]]:
+    """Find the safe interval of each searched knob by halving, all knobs and both sides at once.
+
+    Args:
+        space: The search space.
+        setting: The recommended setting, as overrides of the present one.
+        storms: The storms by which the restricted means are compared.
+        threads: Threads at most.
+        progress: Told after each round.
+
+    Returns:
+        The intervals of knobs of numbers, and the safe words of knobs of words.
+    """
+    complete = space.identity(setting)
+    values = {name: _value(name, complete) for name in space.knobs}
+    sides = [side for name, value in values.items() if value is not None for side in _sides(name, value)]
+    words = [(name, word) for name, value in values.items() if isinstance(complete.get(name), str) and value is None
+             for word in KNOBS[name].choices]  # fmt: skip
+    trials = [setting, *(_moved(space, setting, name, word) or setting for name, word in words)]
+    means = meet(trials, storms, threads).restricted_mean_s
+    limit = float(means[0]) * (1.0 + SHARE)
+    safe_words = {pair for pair, mean in zip(words, means[1:], strict=True) if mean <= limit}
+    for step in range(_ROUNDS):
+        if progress is not None:
+            progress("safe intervals", step, _ROUNDS)
+        asked = [(i, side.next) for i, side in enumerate(sides)]
+        moved = {i: (value, _moved(space, setting, sides[i].knob, value)) for i, value in asked if value is not None}
+        if not moved:
+            break
+        legal = {i: candidate for i, (_, candidate) in moved.items() if candidate is not None}
+        found = dict(zip(legal, meet(list(legal.values()), storms, threads).restricted_mean_s, strict=True))
+        for i, (value, _) in moved.items():
+            sides[i] = sides[i].told(value, i in found and float(found[i]) <= limit)
+    ends = {name: [side.safe for side in sides if side.knob == name] for name in space.knobs}
+    intervals = {
+        name: SafeInterval(unit=KNOBS[name].unit, low=min(safe), high=max(safe)) for name, safe in ends.items() if safe
+    }
+    good = {name: tuple(word for word in KNOBS[name].choices if (name, word) in safe_words) for name in space.knobs}
+    return intervals, {name: found for name, found in good.items() if found}
+
+
+def _sides(name: str, value: float) -> Iterator[_Side]:
+    knob = KNOBS[name]
+    yield _Side(name, value, None, knob.low)
+    yield _Side(name, value, None, knob.high)
+
+
+def _value(name: str, complete: Mapping[str, KnobValue]) -> float | None:
+    """Return the recommended value of a searched knob as a number, None for a word."""
+    if name == "nop_queue_wait_s":
+        rate, queue = complete.get("nop_rate"), complete.get("nop_queue")
+        if isinstance(rate, str | None) or isinstance(queue, str | None):
+            return None
+        return _legal(KNOBS[name], queue / rate)
+    value = complete.get(name)
+    return None if isinstance(value, str | None) else float(value)
+
+
+def _moved(space: SearchSpace, setting: Setting, name: str, value: Any) -> Setting | None:
+    """Return the setting with one knob moved, None if that is not legal."""
+    values = dict(setting)
+    if name in ("nop_queue_wait_s", "nop_rate", "nop_wait_s"):
+        values.pop("nop_queue", None)  # the queue follows, at the same seconds of the rate
+    if name in ("nop_rate", "nop_wait_s") and "nop_queue" in setting:
+        wait_s = _value("nop_queue_wait_s", space.identity(setting))
+        values |= {} if wait_s is None else {"nop_queue_wait_s": wait_s}
+    try:
+        return space.overrides(round_to_legal({**values, name: value}))
+    except InputError:
+        return None
+
+
+def _legal(knob: Knob, value: float) -> float:
+    return float(round_to_legal({knob.name: min(max(value, knob.low), knob.high)})[knob.name])

@@ -1,0 +1,259 @@
+"""Tune: find the setting that ends a scenario's storms soonest and is worse than the present one on none of them.
+
+Search on storms of their own, choice among the best on fresh ones, confirmation on held-out ones that influence
+nothing. Every step is kept in the run's folder, so an interrupted run goes on where it stopped.
+"""
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from signalstorm import __version__
+from signalstorm.envs.model import cache, scenario_file
+from signalstorm.envs.model.errors import SignalstormError, wrong_input
+from signalstorm.envs.model.knobs import Setting
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.experiments import choice, run_files
+from signalstorm.experiments.conclusion import conclusions, verdict
+from signalstorm.experiments.confirm import complete, confirm, diff, held_out, nominal
+from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.recommendation import FILE, Recommendation, ScenarioName, Search, digest, load, save
+from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
+from signalstorm.experiments.safe import safe_intervals
+from signalstorm.experiments.search import prepare, search
+from signalstorm.experiments.search_space import SearchSpace, search_space
+from signalstorm.experiments.storm_sets import Budget, Paired, Progress
+from signalstorm.experiments.study import Study, Trial, open_storage, quiet_optuna
+
+_log = logging.getLogger(__name__)
+
+SAMPLER = "TPE, multivariate"
+RUNS = "runs"
+"""The folder below which runs have theirs."""
+_MOST_TRIALS, _MOST_SEEDS = 1_000_000, 500
+
+
+def tune(
+    scenario: str | Scenario,
+    *,
+    knobs: Iterable[str] | None = None,
+    trials: int | None = None,
+    seeds: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    storage: str | None = None,
+    name: str | None = None,
+    jobs: int | None = None,
+    seed: int = 0,
+    budget: Budget | None = None,
+    command: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Recommendation:
+    """Find the best setting for a scenario, or take up again the search that a folder holds.
+
+    Args:
+        scenario: A scenario, the name of one that comes with the package, or a file's path.
+        knobs: The knobs to move; by default those that the scenario calls tunable.
+        trials: Settings to try, the present one included.
+        seeds: Storms of each trial.
+        out: The folder of the run; by default ``runs/<name>``.
+        storage: URL of Optuna's storage, or a journal file's path; by default a journal in the folder.
+        name: Name of the study; by default the scenario's.
+        jobs: Threads at most; by default one per core.
+        seed: Seed of the sampler.
+        budget: How many storms and candidates to spend; ``trials`` and ``seeds`` override it.
+        command: The words of the command, for command.txt; by default those of the process.
+        progress: Told the stage, how much of it is done, and of how much.
+
+    Returns:
+        The recommendation, which is also in the folder, with the commands and the report.
+
+    Raises:
+        InputError: If an argument, the scenario or the folder is wrong.
+        KeyboardInterrupt: On Ctrl-C or a request to terminate; the same call goes on where it stopped.
+    """
+    model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
+    spent = _checked(budget or Budget(), trials, seeds)
+    space = search_space(model, knobs)
+    study_name = name or model.name
+    plan = _plan(space, spent, study_name, seed)
+    with RunFolder(Path(RUNS) / study_name if out is None else out) as folder, quiet_optuna(), _terminable():
+        known = folder.claim(model, plan, command)
+        finished = _finished(folder, plan) if known else None
+        if finished is not None:
+            _log.info("%s holds the finished run already", folder.path)
+            if not (folder.path / run_files.REPORT).exists():
+                run_files.write_exports(folder, finished)
+            return finished
+        how = "going on with" if known else "started"
+        _say(folder, f"{how} {study_name}: {spent.trials} trials of {spent.seeds} storms")
+        if cache.is_cold():
+            _log.info("first run on this machine: the kernels are compiled, which takes about half a minute")
+        folder.mend_journal()
+        study = Study(space, open_storage(storage, folder.journal), study_name, seed, digest(_identity(plan)))
+        return _Run(folder, space, spent, study, jobs, progress).finish()
+
+
+class _Run:
+    """A run on its way from the first trial to the recommendation."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        space: SearchSpace,
+        budget: Budget,
+        study: Study,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> None:
+        self.folder, self.space, self.budget = folder, space, budget
+        self.study, self.threads, self._progress = study, threads, progress
+        self._began, self._before_s = time.monotonic(), float(study.recall("seconds") or 0.0)
+
+    def finish(self) -> Recommendation:
+        """Do what is still to do, and return the recommendation."""
+        if ghosts := self.study.fail_ghosts():
+            _say(self.folder, f"{ghosts} unfinished trials marked as failed")
+        storms = prepare(self.study, self.budget, self.threads, self._tell)
+        run_files.write_seeds(self.folder, storms, self.budget)
+        search(self.study, storms, self.budget.trials, self.threads, self._tell)
+        trials = self.study.trials()
+        run_files.write_trials(self.folder, self.space, trials, storms)
+        feasible = sum(trial.feasible for trial in trials)
+        _say(self.folder, f"search finished: {feasible} of {len(trials)} settings are never worse on its storms")
+        chosen = self._chosen(trials, storms)
+        run_files.write_seeds(self.folder, storms, self.budget, chosen.storms)
+        _say(self.folder, f"chosen: {dict(chosen.setting) or 'the present setting'}")
+        record = self._record(trials, storms, chosen)
+        self._tell("report", 0, 1)
+        run_files.write_series(self.folder, self.space, record.override, self.budget, self.threads)
+        save(record, self.folder.path)
+        run_files.write_exports(self.folder, record)
+        _say(self.folder, record.verdict)
+        return record
+
+    def _record(self, trials: Sequence[Trial], storms: Paired, chosen: choice.Choice) -> Recommendation:
+        scenario, setting = self.space.scenario, chosen.setting
+        confirmed = confirm(scenario, setting, self.budget, self.threads, self._tell)
+        as_it_is, unseen = nominal(confirmed[0]), held_out(confirmed[1])
+        safe_on = StormSet(scenario, chosen.storms.storms.numbers[: self.budget.safe], vary=True)
+        present, recommended = complete(self.space, Setting({})), complete(self.space, setting)
+        intervals, words = safe_intervals(self.space, setting, safe_on, self.threads, self._tell)
+        fresh = chosen.storms.storms.numbers
+        return Recommendation(
+            verdict=verdict(chosen, as_it_is, unseen),
+            version=__version__,
+            scenario=ScenarioName(name=scenario.name, hash=scenario.hash()),
+            never_worse=not unseen.worse,
+            changed=bool(setting),
+            present=present,
+            recommended=recommended,
+            override=dict(setting),
+            diff=diff(present, recommended),
+            safe_interval=intervals,
+            safe_words=words,
+            nominal=as_it_is,
+            held_out=unseen,
+            importance=self.study.importance(),
+            search=Search(
+                trials=len(trials),
+                feasible=sum(trial.feasible for trial in trials),
+                seeds=storms.storms.numbers[: storms.counted],
+                guards=storms.storms.numbers[storms.counted :],
+                choice=fresh[: chosen.storms.counted],
+                choice_guards=fresh[chosen.storms.counted :],
+                sampler=f"{SAMPLER}, seed {self.study.seed}",
+                seconds=self._seconds(),
+            ),
+            diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, self.budget, self.threads)),
+            versions=installed_versions(),
+        ).sealed()
+
+    def _chosen(self, trials: Sequence[Trial], storms: Paired) -> choice.Choice:
+        """Choose, or take the choice that an interrupted run has made among the same trials."""
+        known = self.study.recall("choice")
+        if known is not None and known["trials"] == len(trials):
+            return choice.from_json(known, self.space)
+        chosen = choice.choose(self.space, trials, storms, self.budget, self.threads, self._tell)
+        self.study.remember("choice", {"trials": len(trials), **chosen.to_json()})
+        return chosen
+
+    def _tell(self, stage: str, done: int, total: int) -> None:
+        if stage == "search":
+            self.study.remember("seconds", self._seconds())
+        if self._progress is not None:
+            self._progress(stage, done, total)
+
+    def _seconds(self) -> float:
+        return round(self._before_s + time.monotonic() - self._began, 1)
+
+
+def _checked(budget: Budget, trials: int | None, seeds: int | None) -> Budget:
+    given = {key: value for key, value in (("trials", trials), ("seeds", seeds)) if value is not None}
+    spent = replace(budget, **given)
+    for key, value, most in (("--trials", spent.trials, _MOST_TRIALS), ("--seeds", spent.seeds, _MOST_SEEDS)):
+        if not 1 <= value <= most:
+            raise wrong_input(f"must be 1 to {most}", value, "leave it out for the default", key=key)
+    return spent
+
+
+def _plan(space: SearchSpace, budget: Budget, name: str, seed: int) -> dict[str, Any]:
+    """Return everything that decides what a study finds."""
+    storms = asdict(budget)
+    return {
+        "name": name,
+        "trials": storms.pop("trials"),
+        "scenario": space.scenario.name,
+        "scenario_hash": space.scenario.hash(),
+        "knobs": list(space.knobs),
+        "storms": storms,
+        "sampler": SAMPLER,
+        "seed": seed,
+        "version": __version__,
+        "model": model_hash(),
+    }
+
+
+def _identity(plan: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in plan.items() if key not in ("name", "trials")}
+
+
+def _finished(folder: RunFolder, plan: Mapping[str, Any]) -> Recommendation | None:
+    """Return the recommendation of a run that is complete; None if there is still something to do."""
+    if not (folder.path / FILE).exists():
+        return None
+    try:
+        record = load(folder.path)
+    except SignalstormError:
+        return None
+    same = record.scenario.hash == plan["scenario_hash"] and not record.altered()
+    return record if same and record.search.trials == plan["trials"] else None
+
+
+def _say(folder: RunFolder, text: str) -> None:
+    _log.info("%s", text)
+    folder.note(text)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Treat a request to terminate like Ctrl-C, so that the run ends in order."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

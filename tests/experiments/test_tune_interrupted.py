@@ -1,0 +1,110 @@
+"""A killed search is taken up again: nothing lost, nothing twice, no ghosts, the same answer."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
+
+from signalstorm.experiments.recommendation import Recommendation
+from signalstorm.experiments.tune import tune
+from tests.experiments.tuning import KNOBS, SMALL, small_scenario
+
+_SCRIPT = """
+import sys
+from signalstorm.experiments.tune import tune
+from tests.experiments.tuning import KNOBS, SMALL, small_scenario
+tune(small_scenario(), knobs=KNOBS, out=sys.argv[1], budget=SMALL)
+"""
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recommendation, Path]:
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    return tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL), folder
+
+
+def _start(folder: Path) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT / "src"), str(_ROOT)])}
+    return subprocess.Popen([sys.executable, "-c", _SCRIPT, str(folder)], env=environment, stderr=subprocess.PIPE)
+
+
+def _stop_after(folder: Path, trials: int, kind: signal.Signals) -> int:
+    """Start a run, send it a signal once its journal holds so many trials, and return its exit code."""
+    process = _start(folder)
+    journal, deadline = folder / "journal.log", time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if journal.exists() and journal.read_bytes().count(b'"op_code":4') >= trials:
+            break
+        time.sleep(0.002)
+    process.send_signal(kind)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0, err.decode()
+    return process.returncode
+
+
+def _rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "trials.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("trials", [1, 5, 17, 23])
+def test_a_killed_search_goes_on_to_the_same_answer(
+    trials: int, tmp_path: Path, whole: tuple[Recommendation, Path]
+) -> None:
+    record, folder = whole
+    _stop_after(tmp_path / "run", trials, signal.SIGKILL)
+    resumed = tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=SMALL)
+    assert _rows(tmp_path / "run") == _rows(folder)
+    assert resumed.override == record.override
+    assert resumed.checks == record.checks
+    storage = JournalStorage(JournalFileBackend(str(tmp_path / "run" / "journal.log")))
+    study = optuna.load_study(study_name="small-lab", storage=storage)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * SMALL.trials
+
+
+def test_a_request_to_terminate_ends_the_run_in_order(tmp_path: Path) -> None:
+    assert _stop_after(tmp_path / "run", 2, signal.SIGTERM) != -signal.SIGTERM
+    assert not list((tmp_path / "run").glob("*.lock*.rename"))
+
+
+def test_half_a_line_and_a_lock_left_behind_are_mended(tmp_path: Path, whole: tuple[Recommendation, Path]) -> None:
+    folder = tmp_path / "run"
+    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=8)
+    with (folder / "journal.log").open("ab") as journal:
+        journal.write(b'{"op_code":4,"worker_id":"x","study')
+    (folder / "journal.log.lock").touch()
+    began = time.monotonic()
+    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL)
+    assert time.monotonic() - began < 25  # Optuna alone would wait 30 s for the lock
+    assert _rows(folder) == _rows(whole[1])
+
+
+def test_ghosts_of_another_program_are_marked_as_failed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=4)
+    storage = JournalStorage(JournalFileBackend(str(folder / "journal.log")))
+    study = optuna.load_study(study_name="small-lab", storage=storage)
+    study.ask()
+    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=6)
+    states = [trial.state for trial in optuna.load_study(study_name="small-lab", storage=storage).trials]
+    assert states.count(TrialState.COMPLETE) == 6
+    assert states.count(TrialState.FAIL) == 1
+    assert TrialState.RUNNING not in states
+
+
+def test_two_processes_cannot_share_a_folder(tmp_path: Path) -> None:
+    from signalstorm.envs.model.errors import InputError
+    from signalstorm.experiments.run_folder import RunFolder
+
+    with RunFolder(tmp_path), pytest.raises(InputError, match="another process"), RunFolder(tmp_path):
+        pass
