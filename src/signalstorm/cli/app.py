@@ -15,10 +15,11 @@ from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
 from signalstorm.cli.report import report
 from signalstorm.cli.simulate import simulate
+from signalstorm.cli.tune import tune
 from signalstorm.cli.versions import versions
 
 _GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app}
-_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, export, report, knobs, versions)
+_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, tune, export, report, knobs, versions)
 
 app = typer.Typer(
     name="signalstorm",

@@ -1,0 +1,193 @@
+"""``signalstorm tune``: find the best setting for a scenario."""
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from signalstorm.cli import EXIT_REJECTED
+from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.scenarios import ScenarioName
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from signalstorm.experiments.recommendation import Figures, Recommendation
+
+EXIT_INTERRUPTED = 130
+"""Ended by Ctrl-C or a request to terminate."""
+_REPORT_EVERY_S = 10.0
+_log = logging.getLogger(__name__)
+
+
+def tune(
+    scenario: ScenarioName,
+    knobs: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="The knobs to move. [default: those the scenario calls tunable]"),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(metavar="N", help="Settings to try, the present one included. [default: 256]")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(metavar="N", help="Storms of each trial. [default: 32]")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the run. [default: runs/NAME]")] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Optuna's storage. [default: a journal file in the folder]"),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The study's name. [default: the scenario's]")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Find the setting that ends the storm soonest and is worse than the present one on no held-out storm.
+
+    Interrupt it at any time: the same command goes on where it stopped. Exit code 1 if no better setting was found,
+    or the one found is worse on some held-out storm.
+    """
+    from signalstorm.experiments.tune import RUNS
+    from signalstorm.experiments.tune import tune as run
+
+    output = start(as_json=as_json, quiet=quiet, verbose=verbose)
+    wanted = None if knobs is None else [word.strip() for word in knobs.split(",") if word.strip()]
+    try:
+        with _progress(quiet=quiet) as progress:
+            record = run(
+                scenario, knobs=wanted, trials=trials, seeds=seeds, out=out, storage=storage, name=name,
+                progress=progress,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print("interrupted: what is finished is kept, the same command goes on", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    folder = out if out is not None else Path(RUNS) / (name or record.scenario.name)
+    output.result(record.model_dump(mode="json"), _text(record, folder))
+    if not (record.changed and record.never_worse):
+        raise typer.Exit(EXIT_REJECTED)
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> "Iterator[Callable[[str, int, int], None] | None]":
+    """Show how far the run is: a bar on a terminal, else a line now and then."""
+    if quiet:
+        yield None
+        return
+    if not sys.stderr.isatty():
+        yield _lines()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    with Progress(*columns, *times, console=Console(stderr=True), transient=True) as bar:
+        for handler in logging.getLogger("signalstorm").handlers:
+            if isinstance(handler, logging.StreamHandler):
+                handler.setStream(sys.stderr)  # the one that lets the bar stay below the lines
+        task = bar.add_task("")
+        shown = ""
+
+        def tell(stage: str, done: int, total: int) -> None:
+            nonlocal shown
+            if stage != shown:
+                bar.reset(task, total=total)
+                shown = stage
+            bar.update(task, description=stage, completed=done, total=total)
+
+        try:
+            yield tell
+        finally:
+            bar.stop()
+            for handler in logging.getLogger("signalstorm").handlers:
+                if isinstance(handler, logging.StreamHandler):
+                    handler.setStream(sys.stderr)
+
+
+def _lines() -> "Callable[[str, int, int], None]":
+    began, last, first, shown = time.monotonic(), 0.0, 0, ""
+
+    def tell(stage: str, done: int, total: int) -> None:
+        nonlocal began, last, first, shown
+        now = time.monotonic()
+        if stage != shown:
+            began, first, shown = now, done, stage
+        elif now - last < _REPORT_EVERY_S:
+            return
+        last = now
+        left = (now - began) / (done - first) * (total - done) if done > first else 0.0
+        _log.info("%s: %d of %d%s", stage, done, total, f", about {left:.0f} s left" if left else "")
+
+    return tell
+
+
+def _text(record: "Recommendation", folder: Path) -> str:
+    """Lay the recommendation out for people."""
+    nominal, held_out = record.nominal, record.held_out
+    bound = "none" if nominal.lower_bound_s is None else f"{nominal.lower_bound_s:.1f} s"
+    worst = "-" if held_out.worst_ratio is None else f"{held_out.worst_ratio:.2f}"
+    storms = f"{len(held_out.storms)} held-out storms"
+    rows = [
+        ("", "present", "recommended"),
+        (f"T, {len(nominal.seeds)} nominal seeds", *_pair(nominal, _spread)),
+        ("  over the lower bound of " + bound, *_pair(nominal, _ratio)),
+        (f"{storms}: restricted mean", *_pair(held_out, lambda f: f"{f.rmst_s:.1f} s")),
+        ("  not converged", *_pair(held_out, lambda f: f"{1 - f.converged_share:.0%}")),
+        ("  median of T over its lower bound", *_pair(held_out, _ratio)),
+        ("  mean of the worst tenth", *_pair(held_out, lambda f: f"{f.cvar_s:.1f} s")),
+        ("  worse than at present", "", f"{len(held_out.worse)} of {len(held_out.storms)}, worst ratio {worst}"),
+    ]
+    lines = [f"{record.scenario.name}: {record.verdict}", "", *_aligned(rows)]
+    if record.diff:
+        lines += ["", *_aligned([("knob", "present", "recommended", "safe", "change"), *map(list, _changes(record))])]
+    lines += ["", *(f"diagnosis: {sentence}" for sentence in record.diagnosis)]
+    for file in ("staros.cfg", "staros-gateway.cfg"):
+        if record.changed and record.never_worse and (folder / file).exists():
+            commands = [
+                line for line in (folder / file).read_text("utf-8").splitlines() if line[:1] not in ("", "!", "#")
+            ]
+            lines += ["", f"{file}:", *(f"  {line}" for line in commands)]
+    page = ", report.html is the page to read" if (folder / "report.html").exists() else ""
+    return "\n".join([*lines, "", f"everything is in {folder}{page}"])
+
+
+def _pair(part: Any, form: "Callable[[Figures], str]") -> tuple[str, str]:
+    return form(part.present), form(part.recommended)
+
+
+def _changes(record: "Recommendation") -> "Iterator[tuple[str, ...]]":
+    from signalstorm.envs.model.knob_table import KNOBS
+
+    for row in record.diff:
+        safe = record.safe_interval.get(row.knob)
+        words = ", ".join(record.safe_words.get(row.knob, ()))
+        interval = words if safe is None else f"{safe.low:g} to {safe.high:g}"
+        values = ("-" if value is None else KNOBS[row.knob].text(value) for value in (row.present, row.recommended))
+        yield row.knob, *values, interval, row.change
+
+
+def _spread(figures: "Figures") -> str:
+    spread = figures.convergence_time_s
+    if spread.median is None:
+        return "beyond the horizon"
+    low, high = (f"{x:.1f}" if x is not None else "beyond the horizon" for x in (spread.p10, spread.p90))
+    return f"{spread.median:.1f} s ({low} to {high})"
+
+
+def _ratio(figures: "Figures") -> str:
+    return "-" if figures.ratio_to_lower_bound is None else f"{figures.ratio_to_lower_bound:.2f}"
+
+
+def _aligned(rows: "list[Any]") -> list[str]:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,208 @@
+"""Tune from the first trial to the recommendation: what it leaves behind, what it never does."""
+
+import csv
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from signalstorm.cli import main
+from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.knobs import KNOBS as TABLE
+from signalstorm.envs.model.knobs import validate
+from signalstorm.envs.model.storms import CHOICE, HELD_OUT
+from signalstorm.experiments.evaluate import StormSet, evaluate
+from signalstorm.experiments.recommendation import Recommendation, load
+from signalstorm.experiments.tune import tune
+from tests.experiments.tuning import KNOBS, SMALL, small_scenario, write_small
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recommendation, Path]:
+    folder = tmp_path_factory.mktemp("tune") / "run"
+    return tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL), folder
+
+
+def _trials(folder: Path) -> list[dict[str, str]]:
+    with (folder / "trials.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_recommendation_beats_the_present_setting(run: tuple[Recommendation, Path]) -> None:
+    record, _ = run
+    assert record.changed
+    assert record.nominal.recommended.rmst_s < record.nominal.present.rmst_s
+    assert record.never_worse == (not record.held_out.worse)
+    assert record.verdict.startswith("WORSE" if record.held_out.worse else "The recommended setting ends the storm")
+
+
+def test_the_recommended_setting_is_complete_legal_and_exportable(run: tuple[Recommendation, Path]) -> None:
+    record, _ = run
+    assert dict(validate(record.recommended)) == dict(record.recommended)
+    assert set(record.override) <= set(record.recommended)
+    assert all(TABLE[name].exportable for name in record.recommended)
+    assert {row.knob for row in record.diff} >= {"nop_rate"}
+
+
+def test_every_storm_set_keeps_to_its_own_range(run: tuple[Recommendation, Path]) -> None:
+    record, folder = run
+    seeds = json.loads((folder / "seeds.json").read_text("utf-8"))
+    search = {*record.search.seeds, *record.search.guards}
+    choice = {*record.search.choice, *record.search.choice_guards}
+    held_out = {row.number for row in record.held_out.storms}
+    assert max(search) < CHOICE <= min(choice) <= max(choice) < HELD_OUT <= min(held_out)
+    assert {*seeds["search"], *seeds["search_guards"]} == search
+    assert {*seeds["choice"], *seeds["choice_guards"]} == choice
+    assert set(seeds["held_out"]) == held_out
+
+
+def test_the_present_setting_is_trial_0_and_never_clipped(run: tuple[Recommendation, Path]) -> None:
+    _, folder = run
+    rows = _trials(folder)
+    assert len(rows) == SMALL.trials
+    assert [row["number"] for row in rows] == [str(i) for i in range(SMALL.trials)]
+    assert (rows[0]["present"], rows[0]["nop_rate"]) == ("True", "off")
+    assert all(row["present"] == "False" for row in rows[1:])
+
+
+def test_no_setting_is_tried_twice(run: tuple[Recommendation, Path]) -> None:
+    rows = _trials(run[1])
+    settings = [tuple(value for key, value in row.items() if key in TABLE) for row in rows]
+    assert len(set(settings)) == len(settings)
+
+
+def test_a_trial_can_be_simulated_again(run: tuple[Recommendation, Path]) -> None:
+    record, folder = run
+    row = _trials(folder)[-1]
+    storms = StormSet(small_scenario(), tuple(int(n) for n in row["seeds"].split()), vary=True)
+    names = [name for name in (*KNOBS[:2], "nop_action", "nop_queue", "diameter_tx_s") if row[name]]
+    setting = {name: row[name] if name == "nop_action" else float(row[name]) for name in names}
+    times = evaluate([setting], storms).outcomes.convergence_time_s[0]
+    assert [float(t) for t in row["times_s"].replace("-", "nan").split()] == pytest.approx(list(times), nan_ok=True)
+    assert len(record.search.seeds) + len(record.search.guards) == times.size
+
+
+def test_the_folder_holds_everything(run: tuple[Recommendation, Path]) -> None:
+    record, folder = run
+    names = "scenario.yaml study.yaml command.txt versions.json seeds.json trials.csv series.csv log.txt report.html"
+    assert all((folder / name).stat().st_size > 0 for name in names.split())
+    assert load(folder) == record
+    assert not record.altered()
+
+
+def test_a_finished_run_is_not_run_again(run: tuple[Recommendation, Path], caplog: pytest.LogCaptureFixture) -> None:
+    record, folder = run
+    before = (folder / "journal.log").read_bytes()
+    with caplog.at_level(logging.INFO, "signalstorm"):
+        assert tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL) == record
+    assert (folder / "journal.log").read_bytes() == before
+    assert "finished" in caplog.text
+
+
+def test_a_finished_run_can_be_extended(run: tuple[Recommendation, Path], tmp_path: Path) -> None:
+    budget = SMALL
+    tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=budget, trials=10)
+    tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=budget, trials=24)
+    assert _trials(tmp_path / "run") == _trials(run[1])[:24]
+
+
+def test_safe_intervals_hold_the_recommended_value(run: tuple[Recommendation, Path]) -> None:
+    record, _ = run
+    for name, interval in record.safe_interval.items():
+        if name in record.recommended:
+            assert interval.low <= float(record.recommended[name]) <= interval.high
+
+
+def test_a_knob_without_effect_leaves_the_present_setting(tmp_path: Path) -> None:
+    record = tune(small_scenario(), knobs=["t3346_s"], out=tmp_path / "run", budget=SMALL, trials=12)
+    assert not record.changed
+    assert record.never_worse
+    assert record.recommended == record.present
+    assert record.verdict.startswith("Keep the present setting: no setting tried is better")
+    assert record.held_out.worst_ratio == 1.0
+
+
+def test_a_small_space_ends_before_the_asked_number(tmp_path: Path) -> None:
+    record = tune(small_scenario(), knobs=["nop_action"], out=tmp_path / "run", budget=SMALL)
+    assert record.search.trials == 3  # drop is the present action
+
+
+def test_a_present_setting_inside_the_space_is_trial_0_of_it(tmp_path: Path) -> None:
+    present = {"nop_rate": 90, "nop_wait_s": 5}
+    scenario = small_scenario().with_fields({"present": present})
+    record = tune(scenario, knobs=["nop_rate"], out=tmp_path / "run", budget=SMALL, trials=20)
+    rows = _trials(tmp_path / "run")
+    assert (rows[0]["present"], rows[0]["nop_rate"]) == ("True", "90")
+    assert record.present["nop_rate"] == 90
+
+
+def test_a_folder_of_another_scenario_is_refused(run: tuple[Recommendation, Path]) -> None:
+    with pytest.raises(InputError) as caught:
+        tune(small_scenario("other-lab"), knobs=KNOBS, out=run[1], budget=SMALL)
+    assert "scenario=small-lab" in str(caught.value)
+    assert "scenario=other-lab" in str(caught.value)
+    assert "--out" in str(caught.value)
+
+
+def test_a_folder_of_another_study_is_refused(run: tuple[Recommendation, Path]) -> None:
+    with pytest.raises(InputError, match=r"storms\.seeds=4.*storms\.seeds=5"):
+        tune(small_scenario(), knobs=KNOBS, out=run[1], budget=SMALL, seeds=5)
+
+
+def test_the_command_refuses_the_folder_of_another_scenario(
+    run: tuple[Recommendation, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _exit("tune", str(write_small(tmp_path, "other-lab")), "--out", str(run[1])) == 2
+    assert "other-lab" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--seeds", "--trials"])
+def test_no_storms_or_trials_are_wrong_input(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _exit("tune", "lab-pcrf", option, "0", "--out", str(tmp_path / "run")) == 2
+    assert option in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+    assert _exit("tune", "lab-pcrf", "--out", str(tmp_path / "file" / "run")) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+def test_unknown_knobs_are_all_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["tune", "lab-pcrf", "--knobs", "nop_ratte,pcrf_rate_per_s", "--out", str(tmp_path / "run")]
+    assert _exit(*arguments) == 2
+    err = capsys.readouterr().err
+    assert "Did you mean nop_rate?" in err
+    assert "pcrf_rate_per_s" in err
+
+
+def test_the_command_says_1_where_nothing_is_better(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signalstorm.experiments.tune.Budget", lambda: SMALL)
+    file, out = str(write_small(tmp_path)), str(tmp_path / "run")
+    assert _exit("tune", file, "--knobs", "t3346_s", "--trials", "4", "--out", out, "-q", "--json") == 1
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["verdict"].startswith("Keep the present setting")
+
+
+def test_the_command_prints_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signalstorm.experiments.tune.Budget", lambda: SMALL)
+    file, out = str(write_small(tmp_path)), str(tmp_path / "run")
+    code = _exit("tune", file, "--knobs", ",".join(KNOBS), "--out", out)
+    captured = capsys.readouterr()
+    assert code == (0 if load(out).never_worse else 1)
+    assert "lower bound" in captured.out
+    assert "not converged" in captured.out
+    assert out in captured.out
+    assert "search" in captured.err
+
+
+def _exit(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as leave:
+        main(arguments)
+    return int(leave.value.code or 0)
