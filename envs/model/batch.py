@@ -142,11 +142,6 @@ class Batch:
         width = self.plan.tile
         return self._memory[:, offset : offset + count * width].reshape(-1, count, width)
 
-    def _lines(self, offset: int, lanes: int) -> Floats:
-        """View per-storm lines of all tiles; shape (tiles, storms per tile, lanes)."""
-        width = self.plan.tile
-        return self._memory[:, offset : offset + lanes * width].reshape(-1, width, lanes)
-
     def _put(self, offset: int, row: int, values: npt.ArrayLike) -> None:
         """Write one number per row of the batch; rows beyond the batch get the last one's."""
         padded = np.empty(self._memory.shape[0] * self.plan.tile)
@@ -186,8 +181,8 @@ class Batch:
     def _fill_classes(self) -> None:
         table = self.plan.table
         classes = len(self.scenario.subscribers)
-        registered = self._lines(int(table[layout.P_REGISTERED]), classes)
-        idle = self._lines(int(table[layout.P_IDLE]), classes)
+        registered = self._rows(int(table[layout.P_REGISTERED]), classes)
+        idle = self._rows(int(table[layout.P_IDLE]), classes)
         steady = np.zeros(self.size)
         for c in range(classes):
             offset = int(table[layout.P_CLASS]) + c * layout.C_COUNT * self.plan.tile
@@ -197,9 +192,9 @@ class Batch:
             size = self._column([{0: float(s.subscribers[c].size)} for s in self._storms])[0]
             flat = np.zeros(self._memory.shape[0] * self.plan.tile)
             flat[: self.size] = share * size
-            registered[:, :, c] = flat.reshape(-1, self.plan.tile)
+            registered[:, c, :] = flat.reshape(-1, self.plan.tile)
             flat[: self.size] = size - share * size
-            idle[:, :, c] = flat.reshape(-1, self.plan.tile)
+            idle[:, c, :] = flat.reshape(-1, self.plan.tile)
             steady += size - share * size
         self._put(int(table[layout.P_KPI]), layout.K_STEADY, steady)
         self._put(int(table[layout.P_KPI]), layout.K_WITHOUT, steady)
@@ -269,7 +264,7 @@ class Batch:
     def run_tile(self, t: int, count: int) -> None:
         """Advance one tile; threads may call it for different tiles at once."""
         address = self._memory.ctypes.data + t * self._memory.strides[0]
-        tile = (np.uint8(0),) * self.plan.tile
+        tile = ((),) * self.plan.tile
         run_tile(address, self.plan.table, self.step, count, self._records[t], tile)
 
     @property

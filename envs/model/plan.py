@@ -280,24 +280,21 @@ class _Builder:
         """Lead each transaction's successes to the next one, the last one's to the accepted."""
         chain = self.transactions()
         table = self.table
-        destinations: list[tuple[int, int]] = []
+        destinations = []
         seen: dict[str, int] = {}
         for name in chain:
             at = self.server_table + self.names.index(name) * layout.PS_COUNT
             stage = seen.get(name, 0)
             seen[name] = stage + 1
-            destinations.append(
-                (int(table[at + layout.PS_INFLOW]) + stage * self.payload, int(table[at + layout.PS_WIDTH]))
-            )
-        destinations.append((int(table[layout.P_ACCEPT]), self.payload))
-        table[layout.P_RELEASE], table[layout.P_RELEASE_STRIDE] = destinations[0]
+            destinations.append(int(table[at + layout.PS_INFLOW]) + stage * self.payload * self.tile)
+        destinations.append(int(table[layout.P_ACCEPT]))
+        table[layout.P_RELEASE] = destinations[0]
         stage_of: dict[str, int] = {}
-        for name, (offset, stride) in zip(chain, destinations[1:], strict=True):
+        for name, offset in zip(chain, destinations[1:], strict=True):
             at = self.server_table + self.names.index(name) * layout.PS_COUNT
             stage = stage_of.get(name, 0)
             stage_of[name] = stage + 1
             table[at + layout.PS_TO0 + stage] = offset
-            table[at + layout.PS_STRIDE0 + stage] = stride
 
     def finish(self) -> Plan:
         self.table[layout.P_SIZE] = self.used

@@ -76,7 +76,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_COUNT,
     S_POPULATION,
 )
-from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.memory import block
 
 _NOBODY = 0.5
 """[subscribers] a laboratory run is done when fewer are left."""
@@ -84,18 +84,20 @@ _OVER = 1e-6
 """[subscribers] with fewer left and nothing to come, a storm is over and its counters are final."""
 
 
-@njit
+@njit(error_model="numpy")
 def count(base, plan, step, tile):
     """Take this step into the counters and judge each storm's health."""
     k = block(base, plan[P_KPI], K_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     classes = plan[P_CLASSES]
-    registered = flat(base, plan[P_REGISTERED], len(tile) * classes)
+    registered = block(base, plan[P_REGISTERED], classes, tile)
     for b in range(len(tile)):
-        served = 0.0
-        for c in range(classes):
-            served += registered[b * classes + c]
-        k[K_WITHOUT, b] = storm[S_POPULATION, b] - served
+        k[K_WITHOUT, b] = registered[0, b]
+    for c in range(1, classes):
+        for b in range(len(tile)):
+            k[K_WITHOUT, b] += registered[c, b]
+    for b in range(len(tile)):
+        k[K_WITHOUT, b] = storm[S_POPULATION, b] - k[K_WITHOUT, b]
     for b in range(len(tile)):
         k[K_ATTEMPTS, b] += k[K_STEP_ATTEMPTS, b]
         k[K_ADMITTED, b] += k[K_STEP_ADMITTED, b]
@@ -184,7 +186,7 @@ def _judge(k, storm, plan, b, step):
         k[K_T, b] = k[K_HEALTHY_SINCE, b]
 
 
-@njit
+@njit(error_model="numpy")
 def _finish(base, plan, b, tile):
     """Keep the counters and queues of a storm that is over, whatever its tile does next."""
     width = len(tile)
@@ -206,26 +208,25 @@ def _copy(base, source, target, rows, b, tile):
         z[row, b] = a[row, b]
 
 
-@njit
+@njit(error_model="numpy")
 def _conserve(base, plan, tile):
     """Check that nothing is lost: subscribers of each class, and entries of each queue."""
     k = block(base, plan[P_KPI], K_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     classes = plan[P_CLASSES]
     cohorts = plan[P_COHORTS]
-    width = len(tile)
-    registered = flat(base, plan[P_REGISTERED], width * classes)
-    idle = flat(base, plan[P_IDLE], width * classes)
-    proc = flat(base, plan[P_PROC], width * cohorts)
-    short = flat(base, plan[P_SHORT_STOCK], width * cohorts)
-    long = flat(base, plan[P_LONG_STOCK], width * classes)
-    for b in range(width):
+    registered = block(base, plan[P_REGISTERED], classes, tile)
+    idle = block(base, plan[P_IDLE], classes, tile)
+    proc = block(base, plan[P_PROC], cohorts, tile)
+    short = block(base, plan[P_SHORT_STOCK], cohorts, tile)
+    long = block(base, plan[P_LONG_STOCK], classes, tile)
+    for b in range(len(tile)):
         for c in range(classes):
-            size = block(base, plan[P_CLASS] + c * C_COUNT * width, C_COUNT, tile)[C_SIZE, b]
-            total = registered[b * classes + c] + idle[b * classes + c] + long[b * classes + c]
+            size = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)[C_SIZE, b]
+            total = registered[c, b] + idle[c, b] + long[c, b]
             first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
             for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
-                total += proc[b * cohorts + i] + short[b * cohorts + i]
+                total += proc[i, b] + short[i, b]
             k[K_ERROR, b] = max(k[K_ERROR, b], abs(total - size) / size)
         owners = 0.0
         if plan[P_GATE] >= 0:
@@ -236,7 +237,7 @@ def _conserve(base, plan, tile):
         if plan[P_CHECK] == 2:
             held = 0.0
             for i in range(cohorts):
-                held += proc[b * cohorts + i]
+                held += proc[i, b]
             k[K_ERROR, b] = max(k[K_ERROR, b], abs(held - owners) / storm[S_POPULATION, b])
 
 
@@ -252,7 +253,7 @@ def _conserve_queue(base, k, offset, b, purging, tile):
     return q[Q_ADMITTED_SUM, b] - max(q[Q_SERVED_SUM, b], q[Q_DEADLINE, b])
 
 
-@njit
+@njit(error_model="numpy")
 def record(base, plan, out, tile):
     """Write one record per storm; ``out``: shape (quantities, storms of the tile)."""
     width = len(tile)
@@ -277,7 +278,7 @@ def record(base, plan, out, tile):
             at += RECORD_PER_QUEUE
 
 
-@njit
+@njit(error_model="numpy")
 def all_over(base, plan, tile):
     """Tell whether no storm of the tile can change any more."""
     k = block(base, plan[P_KPI], K_COUNT, tile)

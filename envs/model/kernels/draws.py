@@ -18,8 +18,8 @@ _CUBIC = 0.018642382500609254
 """``x (linear + cubic x^2)`` gives that sum the variance 1 and the kurtosis 3 of a normal; solved exactly."""
 _UNIT = 2.0**-32
 
-(D_MEAN, D_DRAW, _UNIFORM, _TERM, _CUMULATED, SCRATCH_COUNT) = range(6)
-"""Rows of the scratch block: the mean goes in, the draw comes out; one layout, so one compiled function."""
+(D_MEAN, D_DRAW, D_PART, _UNIFORM, _TERM, _CUMULATED, SCRATCH_COUNT) = range(7)
+"""Rows of the scratch block: the mean goes in, the draw comes out; D_PART is free for others' shares."""
 
 
 @njit(inline="always")
@@ -61,7 +61,7 @@ def _exp_minus(x):
     return p * p
 
 
-@njit
+@njit(error_model="numpy")
 def draw_poisson(base, plan, step, element, tile):
     """Draw one Poisson number per storm: from D_MEAN to D_DRAW of the scratch block.
 

@@ -2,6 +2,7 @@
 
 from numba import njit
 
+from signalstorm.envs.model.kernels.draws import D_PART, SCRATCH_COUNT
 from signalstorm.envs.model.kernels.layout import (
     DROP,
     K_COUNT,
@@ -20,7 +21,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_GATE_RING,
     P_KPI,
     P_RELEASE,
-    P_RELEASE_STRIDE,
+    P_SCRATCH,
     P_STORM,
     Q_COUNT,
     Q_DRAW,
@@ -33,24 +34,21 @@ from signalstorm.envs.model.kernels.layout import (
     REJECT_FAILURE,
     S_COUNT,
     S_GATE_ACTION,
-    S_T3346_HIGH,
 )
-from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.memory import block
 from signalstorm.envs.model.kernels.queue import advance, collect
 from signalstorm.envs.model.kernels.subscribers import back_off, refuse, silence
 
 
-@njit
+@njit(error_model="numpy")
 def pace(base, plan, step, tile):
     """Advance the gate by one step; without one every request passes at once."""
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    cohorts = plan[P_COHORTS]
-    share = cohorts + 1
-    arrive = flat(base, plan[P_ARRIVE], len(tile) * share)
+    share = plan[P_COHORTS] + 1
     if plan[P_GATE] < 0:
         for b in range(len(tile)):
             kpi[K_STEP_ADMITTED, b] = kpi[K_STEP_ATTEMPTS, b]
-            _release(base, plan, b, plan[P_ARRIVE] + b * share, tile)
+        _release(base, plan, plan[P_ARRIVE], tile)
         return
     q = block(base, plan[P_GATE], Q_COUNT, tile)
     for b in range(len(tile)):
@@ -61,49 +59,62 @@ def pace(base, plan, step, tile):
         base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_LINES], plan[P_GATE_MASK], step, share,
         plan[P_ARRIVE], plan[P_GATE_OUT], tile,
     )  # fmt: skip
+    expired = 0
+    over = 0
     for b in range(len(tile)):
         kpi[K_STEP_ADMITTED, b] = q[Q_FRESH, b]
         kpi[K_EXPIRED, b] += q[Q_EXPIRED, b]
-        out = plan[P_GATE_OUT] + 2 * b * share
-        if q[Q_FRESH, b] > 0.0:
-            _release(base, plan, b, out, tile)
-        if q[Q_EXPIRED, b] > 0.0:
-            silence(base, plan, b, out + share, False, step, tile)
-        if q[Q_OVER, b] > 0.0:
-            _overflow(base, plan, b, q[Q_OVER, b] / q[Q_IN, b], step, arrive, tile)
+        expired += q[Q_EXPIRED, b] > 0.0
+        over += q[Q_OVER, b] > 0.0
+    _release(base, plan, plan[P_GATE_OUT], tile)
+    if expired > 0:
+        silence(base, plan, plan[P_GATE_OUT] + share * len(tile), False, step, tile)
+    if over > 0:
+        for action in (DROP, REJECT_CONGESTION, REJECT_FAILURE):
+            _overflow(base, plan, action, step, tile)
 
 
 @njit(inline="always")
-def _release(base, plan, b, start, tile):
+def _release(base, plan, start, tile):
     """Hand a payload to the first transaction."""
     share = plan[P_COHORTS] + 1
-    payload = flat(base, start, share)
-    to = flat(base, plan[P_RELEASE] + b * plan[P_RELEASE_STRIDE], share)
+    payload = block(base, start, share, tile)
+    to = block(base, plan[P_RELEASE], share, tile)
     for k in range(share):
-        to[k] += payload[k]
+        for b in range(len(tile)):
+            to[k, b] += payload[k, b]
 
 
-@njit(inline="always")
-def _overflow(base, plan, b, part, step, arrive, tile):
-    """Apply the action to the ``part`` of this step's requests that found the queue full."""
+@njit(error_model="numpy")
+def _overflow(base, plan, action, step, tile):
+    """Apply an action to the requests that found the queue full in the storms that have this action."""
+    q = block(base, plan[P_GATE], Q_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    share = plan[P_COHORTS] + 1
-    start = b * share
-    over = 0.0
-    for k in range(share):
-        arrive[start + k] *= part
-    for k in range(share - 1):
-        over += arrive[start + k]
-    action = int(storm[S_GATE_ACTION, b])
+    cohorts = plan[P_COHORTS]
+    arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
+    turned_away = block(base, plan[P_GATE_OUT], cohorts + 1, tile)
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    any_over = 0
+    for b in range(len(tile)):
+        concerned = (q[Q_OVER, b] > 0.0) & (storm[S_GATE_ACTION, b] == action)
+        d[D_PART, b] = q[Q_OVER, b] / q[Q_IN, b] if concerned else 0.0
+        any_over += concerned
+    if any_over == 0:
+        return
+    for k in range(cohorts + 1):
+        for b in range(len(tile)):
+            turned_away[k, b] = arrive[k, b] * d[D_PART, b]
+    counter = K_DROPPED if action == DROP else K_REFUSED_CONGESTION
+    counter = K_REFUSED_GATE_FAILURE if action == REJECT_FAILURE else counter
+    for b in range(len(tile)):
+        over = 0.0
+        for k in range(cohorts):
+            over += turned_away[k, b]
+        kpi[counter, b] += over
     if action == DROP:
-        kpi[K_DROPPED, b] += over
-        silence(base, plan, b, plan[P_ARRIVE] + start, False, step, tile)
-    elif action == REJECT_CONGESTION:
-        kpi[K_REFUSED_CONGESTION, b] += over
-        if storm[S_T3346_HIGH, b] > 0.0:
-            back_off(base, plan, b, plan[P_ARRIVE] + start, step, tile)
-        refuse(base, plan, b, plan[P_ARRIVE] + start, step, tile)
-    elif action == REJECT_FAILURE:
-        kpi[K_REFUSED_GATE_FAILURE, b] += over
-        refuse(base, plan, b, plan[P_ARRIVE] + start, step, tile)
+        silence(base, plan, plan[P_GATE_OUT], False, step, tile)
+    else:
+        if action == REJECT_CONGESTION:
+            back_off(base, plan, plan[P_GATE_OUT], step, tile)
+        refuse(base, plan, plan[P_GATE_OUT], step, tile)

@@ -1,9 +1,9 @@
 """Where everything of a tile lies: names for rows of the blocks and for entries of the plan.
 
 A *tile* is a fixed number of storms that are advanced together, innermost in every loop. All its numbers lie in
-one float64 array: blocks of rows (one row per quantity, one column per storm), lines (one short vector per
-storm, e.g. one number per cohort) and rings (one line or row per past or future step). The *plan* is the int64
-table of offsets and counts that says what a scenario has; it is the same for every storm of a batch.
+one float64 array: blocks of rows (one row per quantity, e.g. one per cohort, and one column per storm) and rings
+(one or more rows per past or future step). The *plan* is the int64 table of offsets and counts that says what a
+scenario has; it is the same for every storm of a batch.
 
 A *cohort* is a class and an attempt number. A *payload* is one number per cohort plus, last, the sum over its
 requests of the step in which their handsets sent them, so that the mean age travels with the counts.
@@ -36,38 +36,37 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_CLASS,  # offset: blocks of class parameters, one after another
     P_GATE,  # offset: queue block of the gate, -1: no gate
     P_GATE_RING,  # offset: ring of the gate's cumulative admissions
-    P_GATE_LINES,  # offset: ring of the gate's payload lines
+    P_GATE_LINES,  # offset: ring of lines: what one request taken into the gate in a step consisted of
     P_GATE_MASK,  # ring length - 1
     P_EVENT,  # offset: event table
-    P_ARRIVE,  # offset: payload lines of this step's requests
+    P_ARRIVE,  # offset: payload of this step's requests
     P_RELEASE,  # offset: where released requests go (first server's inflow or P_ACCEPT)
-    P_RELEASE_STRIDE,  # distance between two storms there
-    P_ACCEPT,  # offset: payload lines of this step's completed attaches
-    P_REFUSE,  # offset: payload lines of this step's refusals behind the gate
-    P_GATE_OUT,  # offset: payload lines of what expired in the gate
-    P_FIRED_SHORT,  # offset: lines of K, what the short wheel fires in this step
-    P_FIRED_LONG,  # offset: lines of C
+    P_ACCEPT,  # offset: payload of this step's completed attaches
+    P_REFUSE,  # offset: payload of this step's refusals behind the gate
+    P_GATE_OUT,  # offset: payload released, then payload expired
+    P_FIRED_SHORT,  # offset: K rows, what the short wheel fires in this step
+    P_FIRED_LONG,  # offset: C rows
     P_FINAL,  # offset: copies of the counters and queue blocks of storms that are over
-    P_PROC,  # offset: stock in procedures, one line of K per storm
-    P_SHORT,  # offset: ring of the short wheel, lines of K
+    P_PROC,  # offset: K rows, stock in procedures
+    P_SHORT,  # offset: ring of the short wheel, K rows per step
     P_SHORT_MASK,
     P_SHORT_LEVEL,  # offset: firing rates, then stocks
     P_SHORT_STOCK,
     P_SHORT_DEBT,  # scheduled so far less fired so far
     P_SCATTER,  # 1: some class has timers with a spread
-    P_LONG,  # offset: ring of the long wheel, lines of C
+    P_LONG,  # offset: ring of the long wheel, C rows per step
     P_LONG_MASK,
     P_LONG_LEVEL,
     P_LONG_STOCK,
-    P_REGISTERED,  # offset: lines of C
-    P_IDLE,  # offset: lines of C
+    P_REGISTERED,  # offset: C rows
+    P_IDLE,  # offset: C rows
     P_SCRATCH,  # offset: rows of scratch for draws
     P_RECORD_WIDTH,  # quantities in a record
     P_SIZE,  # float64 numbers per tile
     P_CLASS_TABLE,  # plan index of the class table
     P_SERVER_TABLE,  # plan index of the server table
     P_COUNT,
-) = range(54)
+) = range(53)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
@@ -80,31 +79,27 @@ requests of the step in which their handsets sent them, so that the mean age tra
 # -- plan: one entry per server --------------------------------------------------------------------------------
 (
     PS_BLOCK,  # offset: queue block
-    PS_INFLOW,  # offset: payload lines of this step's inflow
+    PS_INFLOW,  # offset: payload of this step's inflow
     PS_STAGES,  # transactions that use this server
-    PS_WIDTH,  # payload numbers per storm: stages * (K + 1)
+    PS_WIDTH,  # rows of its payloads: stages * (K + 1)
     PS_RING,  # offset: ring of cumulative admissions
-    PS_LINES,  # offset: ring of payload lines (per admitted entry)
+    PS_LINES,  # offset: ring of lines: what one entry admitted in a step consisted of
     PS_MASK,  # ring length - 1
     PS_DELAY,  # offset: ring of delayed answers (success payload, then failure payload); -1: none
     PS_DELAY_MASK,
-    PS_OUT,  # offset: scratch lines (success payload, then failure payload)
+    PS_OUT,  # offset: success payload, then failure payload
     PS_REPEATS,  # 1: requests are repeated while unanswered
     PS_LOST_RING,  # offset: ring of own requests lost at a full buffer
     PS_OWN_RING,  # offset: ring of the own share of each step's admissions
     PS_SERVED_RING,  # offset: ring of cumulative service
     PS_REPEAT_TO,  # server that receives the repeats, -1: they are only counted
     PS_ELEMENT,  # number of the element in draws
-    PS_TO0,  # offset of the success destination of each stage (up to 4), then its stride
+    PS_TO0,  # offset of the success destination of each stage (up to 4)
     PS_TO1,
     PS_TO2,
     PS_TO3,
-    PS_STRIDE0,
-    PS_STRIDE1,
-    PS_STRIDE2,
-    PS_STRIDE3,
     PS_COUNT,
-) = range(25)
+) = range(21)
 
 # -- queue block: gate and servers -----------------------------------------------------------------------------
 (
@@ -151,13 +146,18 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_DEMAND,  # [1/step] arrivals of idle subscribers
     S_DEMAND_DRAW,  # drawn for this step
     S_DEMAND_FROM,  # [step]
+    S_WAITING,  # idle subscribers before this step's demand
     S_GATE_ACTION,  # 0 drop, 1 reject with cause congestion, 2 reject with cause network failure
     S_T3346_LOW,  # [steps] back-off sent with cause congestion, 0: none
     S_T3346_HIGH,
     S_POPULATION,
     S_BAND,  # [subscribers] allowed above the steady level
+    S_YES,  # accepts of this step
+    S_NO,  # refusals of this step
+    S_LATE,  # accepts of this step that came too late
+    S_AGE,  # [steps] mean age of this step's accepts
     S_COUNT,
-) = range(11)
+) = range(16)
 
 # -- class block -----------------------------------------------------------------------------------------------
 (

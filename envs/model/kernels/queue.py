@@ -31,10 +31,10 @@ from signalstorm.envs.model.kernels.layout import (
     Q_SUM_STALE,
     Q_TAKEN,
 )
-from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.memory import block
 
 
-@njit
+@njit(error_model="numpy")
 def advance(base, offset, ring_offset, mask, step, purging, tile):
     """Age, serve, admit and overflow one step; totals only.
 
@@ -42,17 +42,15 @@ def advance(base, offset, ring_offset, mask, step, purging, tile):
     and Q_OVER.
     """
     q = block(base, offset, Q_COUNT, tile)
-    width = len(tile)
-    ring = flat(base, ring_offset, (mask + 1) * width)
-    now = (step & mask) * width
-    for b in range(width):
+    ring = block(base, ring_offset, mask + 1, tile)
+    for b in range(len(tile)):
         past = step - max(int(q[Q_PATIENCE, b]), 1)
-        aged = ring[(past & mask) * width + b]
+        aged = ring[past & mask, b]
         # Service falls anywhere within a step, so of those admitted W steps ago a server still serves half in time.
-        older = aged if purging else ring[((past - 1) & mask) * width + b]
+        older = aged if purging else ring[(past - 1) & mask, b]
         q[Q_START, b] = 0.5 * (aged + older) if q[Q_PATIENCE, b] > 0.0 else q[Q_ADMITTED_SUM, b]
     zombie = 0.0 if purging else 1.0
-    for b in range(width):
+    for b in range(len(tile)):
         admitted = q[Q_ADMITTED_SUM, b]
         served = q[Q_SERVED_SUM, b]
         low = max(served, q[Q_DEADLINE, b])
@@ -81,59 +79,46 @@ def advance(base, offset, ring_offset, mask, step, purging, tile):
         q[Q_SUM_STALE, b] += reached - head - fresh
         q[Q_SUM_OVER, b] += over
         q[Q_PEAK, b] = max(q[Q_PEAK, b], admitted + taken - reached)
-    for b in range(width):
-        ring[now + b] = q[Q_ADMITTED_SUM, b]
+    now = step & mask
+    for b in range(len(tile)):
+        ring[now, b] = q[Q_ADMITTED_SUM, b]
 
 
-@njit(inline="always")
-def _take(ring, lines, mask, width, b, payload, pointer, position, target, out, out_at):
-    """Add the payload of the entries from ``position`` to ``target`` to ``out``; returns the new pointer."""
-    while position < target:
-        slot = (pointer & mask) * width + b
-        end = ring[slot]
-        if end > position:
-            reached = min(end, target)
-            take = reached - position
-            for k in range(payload):
-                out[out_at + k] += take * lines[slot * payload + k]
-            position = reached
-        if position < target:
-            pointer += 1
-    return pointer
-
-
-@njit
+@njit(error_model="numpy")
 def collect(base, offset, ring_offset, lines_offset, mask, step, payload, inflow_offset, out_offset, tile):
     """Find the payload of what was served in time and of what timed out, then write this step's line.
 
-    ``out_offset`` has two payloads per storm, served in time and timed out; both are overwritten.
+    ``out_offset`` has two payloads, served in time and timed out; both are overwritten.
     """
     q = block(base, offset, Q_COUNT, tile)
-    width = len(tile)
-    ring = flat(base, ring_offset, (mask + 1) * width)
-    lines = flat(base, lines_offset, (mask + 1) * width * payload)
-    out = flat(base, out_offset, 2 * width * payload)
-    inflow = flat(base, inflow_offset, width * payload)
-    for i in range(2 * width * payload):
-        out[i] = 0.0
-    for b in range(width):
-        taken = q[Q_TAKEN, b]
-        expired = q[Q_EXPIRED, b]
-        fresh = q[Q_FRESH, b]
+    ring = block(base, ring_offset, mask + 1, tile)
+    lines = block(base, lines_offset, (mask + 1) * payload, tile)
+    inflow = block(base, inflow_offset, payload, tile)
+    out = block(base, out_offset, 2 * payload, tile)
+    for k in range(2 * payload):
+        for b in range(len(tile)):
+            out[k, b] = 0.0
+    for b in range(len(tile)):
+        position = q[Q_LOW, b]
+        start = q[Q_START, b]
+        target = q[Q_NEXT, b]
         # Older lines are gone from the ring, and so are their entries: served, or past every patience.
         pointer = max(int(q[Q_POINTER, b]), step - mask)
-        at = 2 * b * payload
-        if expired > 0.0:
-            pointer = _take(
-                ring, lines, mask, width, b, payload, pointer, q[Q_LOW, b], q[Q_START, b], out, at + payload
-            )
-        if fresh > 0.0:
-            pointer = _take(ring, lines, mask, width, b, payload, pointer, q[Q_START, b], q[Q_NEXT, b], out, at)
-        if q[Q_ADMITTED_SUM, b] - taken <= q[Q_NEXT, b]:
-            pointer = step
-        q[Q_POINTER, b] = pointer
-        if taken > 0.0:
-            share = 1.0 / q[Q_IN, b]
-            line = ((step & mask) * width + b) * payload
-            for k in range(payload):
-                lines[line + k] = inflow[b * payload + k] * share
+        while position < target:
+            slot = pointer & mask
+            reached = min(ring[slot, b], target)
+            if reached > position:
+                expired = max(min(reached, start) - position, 0.0)
+                fresh = max(reached - max(position, start), 0.0)
+                for k in range(payload):
+                    line = lines[slot * payload + k, b]
+                    out[k, b] += fresh * line
+                    out[payload + k, b] += expired * line
+                position = reached
+            pointer += position < target
+        empty = q[Q_ADMITTED_SUM, b] - q[Q_TAKEN, b] <= target
+        q[Q_POINTER, b] = step if empty else pointer
+    first = (step & mask) * payload
+    for k in range(payload):
+        for b in range(len(tile)):
+            lines[first + k, b] = inflow[k, b] * (1.0 / q[Q_IN, b] if q[Q_IN, b] > 0.0 else 0.0)

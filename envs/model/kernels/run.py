@@ -25,7 +25,7 @@ def substep(base, plan, step, tile):
     count(base, plan, step, tile)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def run(base, plan, first, count_of_steps, records, tile):
     """Advance a tile from step ``first`` on.
 

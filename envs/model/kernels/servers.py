@@ -2,7 +2,7 @@
 
 from numba import njit
 
-from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, SCRATCH_COUNT, draw_poisson
+from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT, draw_poisson
 from signalstorm.envs.model.kernels.layout import (
     FIRST_SERVER,
     FOREIGN,
@@ -31,16 +31,13 @@ from signalstorm.envs.model.kernels.layout import (
     PS_RING,
     PS_SERVED_RING,
     PS_STAGES,
-    PS_STRIDE0,
     PS_TO0,
     PS_WIDTH,
     Q_BURST,
     Q_COUNT,
     Q_DRAW,
-    Q_EXPIRED,
     Q_FOREIGN,
     Q_FOREIGN_IN,
-    Q_FRESH,
     Q_IN,
     Q_LATENCY,
     Q_MEAN,
@@ -56,11 +53,11 @@ from signalstorm.envs.model.kernels.layout import (
     SERVICE,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.memory import block
 from signalstorm.envs.model.kernels.queue import advance, collect
 
 
-@njit
+@njit(error_model="numpy")
 def serve(base, plan, server, step, tile):
     """Advance one server by one step: what it was offered, what it answers, what fails."""
     at = plan[P_SERVER_TABLE] + server * PS_COUNT
@@ -89,8 +86,7 @@ def _offer(base, plan, at, step, sessions, tile):
     q = block(base, plan[at + PS_BLOCK], Q_COUNT, tile)
     stages = plan[at + PS_STAGES]
     cohorts = plan[P_COHORTS]
-    payload = plan[at + PS_WIDTH]
-    inflow = flat(base, plan[at + PS_INFLOW], len(tile) * payload)
+    inflow = block(base, plan[at + PS_INFLOW], plan[at + PS_WIDTH], tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
     foreign = 0
     for b in range(len(tile)):
@@ -108,15 +104,16 @@ def _offer(base, plan, at, step, sessions, tile):
             for b in range(len(tile)):
                 q[Q_FOREIGN_IN, b] = q[Q_FOREIGN, b]
     for b in range(len(tile)):
-        total = 0.0
-        for stage in range(stages):
-            for k in range(cohorts):
-                total += inflow[b * payload + stage * (cohorts + 1) + k]
-        if sessions:
-            kpi[K_STEP_SESSIONS, b] += total
+        q[Q_IN, b] = 0.0
+    for stage in range(stages):
+        for k in range(cohorts):
+            for b in range(len(tile)):
+                q[Q_IN, b] += inflow[stage * (cohorts + 1) + k, b]
+    for b in range(len(tile)):
+        kpi[K_STEP_SESSIONS, b] += q[Q_IN, b] if sessions else 0.0
         q[Q_FOREIGN_IN, b] += q[Q_BURST, b]
         q[Q_BURST, b] = 0.0
-        q[Q_IN, b] = total + q[Q_FOREIGN_IN, b]
+        q[Q_IN, b] += q[Q_FOREIGN_IN, b]
 
 
 @njit(inline="always")
@@ -128,34 +125,39 @@ def _repeat(base, plan, at, step, tile):
     """
     q = block(base, plan[at + PS_BLOCK], Q_COUNT, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    width = len(tile)
     mask = plan[at + PS_MASK]
-    ring = flat(base, plan[at + PS_RING], (mask + 1) * width)
-    lost = flat(base, plan[at + PS_LOST_RING], (mask + 1) * width)
-    own = flat(base, plan[at + PS_OWN_RING], (mask + 1) * width)
-    served = flat(base, plan[at + PS_SERVED_RING], (mask + 1) * width)
-    for b in range(width):
+    ring = block(base, plan[at + PS_RING], mask + 1, tile)
+    lost = block(base, plan[at + PS_LOST_RING], mask + 1, tile)
+    own = block(base, plan[at + PS_OWN_RING], mask + 1, tile)
+    served = block(base, plan[at + PS_SERVED_RING], mask + 1, tile)
+    now = step & mask
+    repeats = 0
+    for b in range(len(tile)):
         foreign = q[Q_FOREIGN_IN, b] / q[Q_IN, b] if q[Q_IN, b] > 0.0 else 0.0
-        own[(step & mask) * width + b] = 1.0 - foreign
-        lost[(step & mask) * width + b] = q[Q_OVER, b] * (1.0 - q[Q_REFUSES, b]) * (1.0 - foreign)
-        served[(step & mask) * width + b] = q[Q_SERVED_SUM, b]
-    for b in range(width):
-        answered = served[((step - int(q[Q_LATENCY, b])) & mask) * width + b]
+        own[now, b] = 1.0 - foreign
+        lost[now, b] = q[Q_OVER, b] * (1.0 - q[Q_REFUSES, b]) * (1.0 - foreign)
+        served[now, b] = q[Q_SERVED_SUM, b]
+        q[Q_REPEATED, b] = 0.0
+        repeats += (q[Q_REPEATS, b] > 0.0) & (q[Q_REPEAT, b] < q[Q_TIMER, b])
+    if repeats == 0:
+        return
+    for b in range(len(tile)):
+        answered = served[(step - int(q[Q_LATENCY, b])) & mask, b]
         repeated = 0.0
         for n in range(1, int(q[Q_REPEATS, b]) + 1):
             age = n * int(q[Q_REPEAT, b])
             if age >= int(q[Q_TIMER, b]):
                 break
-            slot = ((step - age) & mask) * width + b
-            before = ((step - age - 1) & mask) * width + b
-            repeated += max(ring[slot] - max(ring[before], answered), 0.0) * own[slot] + lost[slot]
+            slot = (step - age) & mask
+            before = (step - age - 1) & mask
+            repeated += max(ring[slot, b] - max(ring[before, b], answered), 0.0) * own[slot, b] + lost[slot, b]
         q[Q_REPEATED, b] = repeated
         q[Q_SUM_REPEATED, b] += repeated
         kpi[K_STEP_SESSIONS, b] += repeated
     target = plan[at + PS_REPEAT_TO]
     if target >= 0:
         to = block(base, plan[plan[P_SERVER_TABLE] + target * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
-        for b in range(width):
+        for b in range(len(tile)):
             to[Q_BURST, b] += q[Q_REPEATED, b]
 
 
@@ -164,70 +166,67 @@ def _answer(base, plan, at, step, tile):
     """Send on what was served in time, fail what timed out or was refused, each after the answer's delay."""
     offset = plan[at + PS_BLOCK]
     q = block(base, offset, Q_COUNT, tile)
-    width = len(tile)
     payload = plan[at + PS_WIDTH]
-    inflow = flat(base, plan[at + PS_INFLOW], width * payload)
-    out = flat(base, plan[at + PS_OUT], 2 * width * payload)
-    delayed = plan[at + PS_DELAY] >= 0
-    mask = plan[at + PS_DELAY_MASK]
-    delay = flat(base, max(plan[at + PS_DELAY], 0), (mask + 1) * width * 2 * payload)
+    inflow = block(base, plan[at + PS_INFLOW], payload, tile)
     collect(
         base, offset, plan[at + PS_RING], plan[at + PS_LINES], plan[at + PS_MASK], step, payload,
         plan[at + PS_INFLOW], plan[at + PS_OUT], tile,
     )  # fmt: skip
-    for b in range(width):
-        line = 2 * b * payload
-        active = q[Q_EXPIRED, b] + q[Q_FRESH, b] > 0.0
-        over = q[Q_OVER, b]
-        refused = over * q[Q_REFUSES, b] / q[Q_IN, b] if over > 0.0 else 0.0
-        if delayed:
-            if active:
-                late = int(q[Q_TIMER, b] - q[Q_PATIENCE, b])
-                then = (((step + int(q[Q_LATENCY, b])) & mask) * width + b) * 2 * payload
-                fails = (((step + late) & mask) * width + b) * 2 * payload + payload
-                for k in range(payload):
-                    delay[then + k] += out[line + k]
-                    delay[fails + k] += out[line + payload + k]
-            if over > 0.0 and q[Q_REFUSES, b] == 0.0:
-                lost = over / q[Q_IN, b]
-                then = (((step + int(q[Q_TIMER, b])) & mask) * width + b) * 2 * payload + payload
-                for k in range(payload):
-                    delay[then + k] += lost * inflow[b * payload + k]
-            now = ((step & mask) * width + b) * 2 * payload
-            for k in range(2 * payload):
-                out[line + k] = delay[now + k]
-                delay[now + k] = 0.0
-            active = True
-        if refused > 0.0:
-            _fail(base, plan, at, b, plan[at + PS_INFLOW] + b * payload, refused, tile)
-        # Before sending on: the next transaction may queue at this very server, in the next step.
-        for k in range(payload):
-            inflow[b * payload + k] = 0.0
-        if active:
-            _send_on(base, plan, at, b, tile)
+    refused = 0
+    lost = 0
+    for b in range(len(tile)):
+        refused += (q[Q_OVER, b] > 0.0) & (q[Q_REFUSES, b] > 0.0)
+        lost += (q[Q_OVER, b] > 0.0) & (q[Q_REFUSES, b] == 0.0)
+    if plan[at + PS_DELAY] >= 0:
+        _delay(base, plan, at, lost, step, tile)
+    share = plan[P_COHORTS] + 1
+    stages = plan[at + PS_STAGES]
+    fail = block(base, plan[P_REFUSE], share, tile)
+    if refused > 0:
+        d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+        for b in range(len(tile)):
+            d[D_PART, b] = q[Q_OVER, b] * q[Q_REFUSES, b] / q[Q_IN, b] if q[Q_OVER, b] > 0.0 else 0.0
+        for stage in range(stages):
+            for k in range(share):
+                for b in range(len(tile)):
+                    fail[k, b] += d[D_PART, b] * inflow[stage * share + k, b]
+    # Before sending on: the next transaction may queue at this very server, in the next step.
+    for k in range(payload):
+        for b in range(len(tile)):
+            inflow[k, b] = 0.0
+    out = block(base, plan[at + PS_OUT], 2 * payload, tile)
+    for stage in range(stages):
+        to = block(base, plan[at + PS_TO0 + stage], share, tile)
+        for k in range(share):
+            for b in range(len(tile)):
+                to[k, b] += out[stage * share + k, b]
+                fail[k, b] += out[payload + stage * share + k, b]
 
 
 @njit(inline="always")
-def _send_on(base, plan, at, b, tile):
-    """Hand storm ``b``'s successes to the next transaction of each stage, and fail its failures."""
+def _delay(base, plan, at, lost, step, tile):
+    """Put this step's answers, and the news of what was lost, on the ring of answers; take out what is due."""
+    q = block(base, plan[at + PS_BLOCK], Q_COUNT, tile)
     payload = plan[at + PS_WIDTH]
-    share = plan[P_COHORTS] + 1
-    start = plan[at + PS_OUT] + 2 * b * payload
-    out = flat(base, start, 2 * payload)
-    for stage in range(plan[at + PS_STAGES]):
-        stride = plan[at + PS_STRIDE0 + stage]
-        to = flat(base, plan[at + PS_TO0 + stage] + b * stride, share)
-        for k in range(share):
-            to[k] += out[stage * share + k]
-    _fail(base, plan, at, b, start + payload, 1.0, tile)
-
-
-@njit(inline="always")
-def _fail(base, plan, at, b, start, part, tile):
-    """Refuse ``part`` of the requests whose payload lies at ``start``."""
-    share = plan[P_COHORTS] + 1
-    failed = flat(base, start, plan[at + PS_WIDTH])
-    to = flat(base, plan[P_REFUSE] + b * share, share)
-    for stage in range(plan[at + PS_STAGES]):
-        for k in range(share):
-            to[k] += part * failed[stage * share + k]
+    mask = plan[at + PS_DELAY_MASK]
+    delay = block(base, plan[at + PS_DELAY], (mask + 1) * 2 * payload, tile)
+    out = block(base, plan[at + PS_OUT], 2 * payload, tile)
+    inflow = block(base, plan[at + PS_INFLOW], payload, tile)
+    for b in range(len(tile)):
+        answer = ((step + int(q[Q_LATENCY, b])) & mask) * 2 * payload
+        failure = ((step + int(q[Q_TIMER, b] - q[Q_PATIENCE, b])) & mask) * 2 * payload + payload
+        for k in range(payload):
+            delay[answer + k, b] += out[k, b]
+            delay[failure + k, b] += out[payload + k, b]
+    if lost > 0:
+        for b in range(len(tile)):
+            silent = (q[Q_OVER, b] > 0.0) & (q[Q_REFUSES, b] == 0.0)
+            part = q[Q_OVER, b] / q[Q_IN, b] if silent else 0.0
+            failure = ((step + int(q[Q_TIMER, b])) & mask) * 2 * payload + payload
+            for k in range(payload):
+                delay[failure + k, b] += part * inflow[k, b]
+    now = (step & mask) * 2 * payload
+    for k in range(2 * payload):
+        for b in range(len(tile)):
+            out[k, b] = delay[now + k, b]
+            delay[now + k, b] = 0.0

@@ -59,26 +59,28 @@ from signalstorm.envs.model.kernels.layout import (
     PC_COUNT,
     PC_FIRST,
     PC_LIMITED,
+    S_AGE,
     S_COUNT,
     S_DEMAND,
     S_DEMAND_DRAW,
     S_DEMAND_FROM,
+    S_LATE,
+    S_NO,
     S_T3346_HIGH,
     S_T3346_LOW,
+    S_WAITING,
+    S_YES,
     SERVICE,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.memory import block
 from signalstorm.envs.model.kernels.wheel import fire, fire_drawn, put
 
 
-@njit
+@njit(error_model="numpy")
 def request(base, plan, step, tile):
     """Collect this step's requests: timers that fire, idle subscribers switched on, power-cycles."""
     cohorts = plan[P_COHORTS]
-    classes = plan[P_CLASSES]
-    share = cohorts + 1
-    width = len(tile)
     if plan[P_SCATTER]:
         fire_drawn(base, plan, step, tile)
     else:
@@ -87,42 +89,56 @@ def request(base, plan, step, tile):
             plan[P_FIRED_SHORT], tile,
         )  # fmt: skip
     fire(
-        base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_LEVEL], plan[P_LONG_STOCK], step, classes,
+        base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_LEVEL], plan[P_LONG_STOCK], step, plan[P_CLASSES],
         plan[P_FIRED_LONG], tile,
     )  # fmt: skip
-    _demand(base, plan, step, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
+    short = block(base, plan[P_FIRED_SHORT], cohorts, tile)
+    proc = block(base, plan[P_PROC], cohorts, tile)
+    for k in range(cohorts):
+        for b in range(len(tile)):
+            arrive[k, b] = short[k, b]
+    _first_attempts(base, plan, step, tile)
+    for b in range(len(tile)):
+        kpi[K_STEP_ATTEMPTS, b] = 0.0
+    for k in range(cohorts):
+        for b in range(len(tile)):
+            kpi[K_STEP_ATTEMPTS, b] += arrive[k, b]
+            proc[k, b] += arrive[k, b]
+    for b in range(len(tile)):
+        arrive[cohorts, b] = kpi[K_STEP_ATTEMPTS, b] * step
+
+
+@njit(inline="always")
+def _first_attempts(base, plan, step, tile):
+    """Add first attempts: long timers, demand, power-cycles."""
+    classes = plan[P_CLASSES]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
-    arrive = flat(base, plan[P_ARRIVE], width * share)
-    short = flat(base, plan[P_FIRED_SHORT], width * cohorts)
-    long = flat(base, plan[P_FIRED_LONG], width * classes)
-    idle = flat(base, plan[P_IDLE], width * classes)
-    proc = flat(base, plan[P_PROC], width * cohorts)
-    registered = flat(base, plan[P_REGISTERED], width * classes)
-    for b in range(width):
-        for k in range(cohorts):
-            arrive[b * share + k] = short[b * cohorts + k]
-        waiting = 0.0
-        for c in range(classes):
-            waiting += idle[b * classes + c]
-        switched = min(storm[S_DEMAND_DRAW, b], waiting)
-        part = switched / waiting if switched > 0.0 else 0.0
-        for c in range(classes):
-            first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-            on = part * idle[b * classes + c]
-            idle[b * classes + c] = idle[b * classes + c] - on if part < 1.0 else 0.0
-            cycled = 0.0
-            if plan[P_CHURN]:
-                parameters = block(base, plan[P_CLASS] + c * C_COUNT * width, C_COUNT, tile)
-                cycled = parameters[C_CHURN, b] * registered[b * classes + c]
-                registered[b * classes + c] -= cycled
-            arrive[b * share + first] += long[b * classes + c] + on + cycled
-        total = 0.0
-        for k in range(cohorts):
-            total += arrive[b * share + k]
-            proc[b * cohorts + k] += arrive[b * share + k]
-        arrive[b * share + cohorts] = total * step
-        kpi[K_STEP_ATTEMPTS, b] = total
+    arrive = block(base, plan[P_ARRIVE], plan[P_COHORTS] + 1, tile)
+    long = block(base, plan[P_FIRED_LONG], classes, tile)
+    idle = block(base, plan[P_IDLE], classes, tile)
+    registered = block(base, plan[P_REGISTERED], classes, tile)
+    _demand(base, plan, step, tile)
+    for b in range(len(tile)):
+        storm[S_WAITING, b] = idle[0, b]
+    for c in range(1, classes):
+        for b in range(len(tile)):
+            storm[S_WAITING, b] += idle[c, b]
+    for c in range(classes):
+        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        for b in range(len(tile)):
+            switched = min(storm[S_DEMAND_DRAW, b], storm[S_WAITING, b])
+            part = switched / storm[S_WAITING, b] if switched > 0.0 else 0.0
+            on = part * idle[c, b]
+            idle[c, b] = idle[c, b] - on if part < 1.0 else 0.0
+            arrive[first, b] += long[c, b] + on
+        if plan[P_CHURN]:
+            for b in range(len(tile)):
+                cycled = parameters[C_CHURN, b] * registered[c, b]
+                registered[c, b] -= cycled
+                arrive[first, b] += cycled
 
 
 @njit(inline="always")
@@ -143,161 +159,175 @@ def _demand(base, plan, step, tile):
         storm[S_DEMAND_DRAW, b] = storm[S_DEMAND_DRAW, b] if step >= storm[S_DEMAND_FROM, b] else 0.0
 
 
-@njit
+@njit(error_model="numpy")
 def conclude(base, plan, step, tile):
     """Let the handsets take note of this step's accepts and refusals."""
-    share = plan[P_COHORTS] + 1
+    cohorts = plan[P_COHORTS]
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    accepted = flat(base, plan[P_ACCEPT], len(tile) * share)
-    refused = flat(base, plan[P_REFUSE], len(tile) * share)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    accepted = block(base, plan[P_ACCEPT], cohorts + 1, tile)
+    refused = block(base, plan[P_REFUSE], cohorts + 1, tile)
     for b in range(len(tile)):
-        yes = 0.0
-        no = 0.0
-        for k in range(share - 1):
-            yes += accepted[b * share + k]
-            no += refused[b * share + k]
-        if plan[P_SESSIONS] == -1:
-            kpi[K_STEP_SESSIONS, b] += yes
-        if yes > 0.0:
-            _accept(base, plan, b, yes, step, tile)
-        if no > 0.0:
-            kpi[K_REFUSED_NETWORK, b] += no
-            refuse(base, plan, b, plan[P_REFUSE] + b * share, step, tile)
-        for k in range(share):
-            accepted[b * share + k] = 0.0
-            refused[b * share + k] = 0.0
+        storm[S_YES, b] = 0.0
+        storm[S_NO, b] = 0.0
+    for k in range(cohorts):
+        for b in range(len(tile)):
+            storm[S_YES, b] += accepted[k, b]
+            storm[S_NO, b] += refused[k, b]
+    yes = 0
+    no = 0
+    for b in range(len(tile)):
+        yes += storm[S_YES, b] > 0.0
+        no += storm[S_NO, b] > 0.0
+        kpi[K_REFUSED_NETWORK, b] += storm[S_NO, b]
+        kpi[K_STEP_SESSIONS, b] += storm[S_YES, b] if plan[P_SESSIONS] == -1 else 0.0
+    if yes > 0:
+        _accept(base, plan, step, tile)
+    if no > 0:
+        refuse(base, plan, plan[P_REFUSE], step, tile)
+    for k in range(cohorts + 1):
+        for b in range(len(tile)):
+            accepted[k, b] = 0.0
+            refused[k, b] = 0.0
 
 
 @njit(inline="always")
-def _accept(base, plan, b, total, step, tile):
+def _accept(base, plan, step, tile):
     """Register those whose handset still waits; the others have given up, so the work was wasted."""
     cohorts = plan[P_COHORTS]
     classes = plan[P_CLASSES]
-    share = cohorts + 1
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    accepted = flat(base, plan[P_ACCEPT] + b * share, share)
-    registered = flat(base, plan[P_REGISTERED] + b * classes, classes)
-    proc = flat(base, plan[P_PROC] + b * cohorts, cohorts)
-    age = step - accepted[cohorts] / total
-    late = 0.0
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    accepted = block(base, plan[P_ACCEPT], cohorts + 1, tile)
+    registered = block(base, plan[P_REGISTERED], classes, tile)
+    proc = block(base, plan[P_PROC], cohorts, tile)
+    for b in range(len(tile)):
+        storm[S_AGE, b] = step - accepted[cohorts, b] / storm[S_YES, b] if storm[S_YES, b] > 0.0 else 0.0
+        storm[S_LATE, b] = 0.0
     for c in range(classes):
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        gone = _elapsed(age, parameters[C_RESPONSE_LOW, b], parameters[C_RESPONSE_HIGH, b])
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
-            n = accepted[k]
-            served = n * (1.0 - gone)
-            registered[c] += served
-            proc[k] -= served
-            kpi[K_SUCCESSES, b] += served
-            accepted[k] = n - served
-            late += n - served
-    if late > 0.0:
-        kpi[K_LATE, b] += late
-        accepted[cohorts] = late * (step - age)
-        silence(base, plan, b, plan[P_ACCEPT] + b * share, True, step, tile)
+            for b in range(len(tile)):
+                gone = _elapsed(storm[S_AGE, b], parameters[C_RESPONSE_LOW, b], parameters[C_RESPONSE_HIGH, b])
+                served = accepted[k, b] * (1.0 - gone)
+                late = accepted[k, b] - served
+                registered[c, b] += served
+                proc[k, b] -= served
+                kpi[K_SUCCESSES, b] += served
+                accepted[k, b] = late
+                storm[S_LATE, b] += late
+    late = 0
+    for b in range(len(tile)):
+        late += storm[S_LATE, b] > 0.0
+        kpi[K_LATE, b] += storm[S_LATE, b]
+        accepted[cohorts, b] = storm[S_LATE, b] * (step - storm[S_AGE, b])
+    if late > 0:
+        silence(base, plan, plan[P_ACCEPT], True, step, tile)
 
 
-@njit
+@njit(inline="always")
 def _elapsed(age, low, high):
     """Share of timers, uniform between ``low`` and ``high``, that have run out at ``age``."""
-    if age >= high:
-        return 1.0
-    if age <= low:
-        return 0.0
-    return (age - low) / (high - low)
+    share = (age - low) / (high - low) if age > low else 0.0
+    return 1.0 if age >= high else share
 
 
-@njit
-def silence(base, plan, b, start, gave_up, step, tile):
-    """Send storm ``b``'s unanswered handsets on their way: the next try counts from when they had sent.
+@njit(error_model="numpy")
+def silence(base, plan, start, gave_up, step, tile):
+    """Send unanswered handsets on their way: the next try counts from when they had sent.
 
-    ``gave_up``: their response timer has run out already; where it is the retry timer too, they send at once.
+    Args:
+        base: Address of the tile.
+        plan: The table of offsets and counts.
+        start: Offset of their payload.
+        gave_up: Their response timer has run out already; where it is the retry timer too, they send at once.
+        step: The present step.
+        tile: Tuple as long as the tile is wide.
     """
     cohorts = plan[P_COHORTS]
-    classes = plan[P_CLASSES]
-    payload = flat(base, start, cohorts + 1)
-    proc = flat(base, plan[P_PROC] + b * cohorts, cohorts)
-    total = 0.0
-    for k in range(cohorts):
-        total += payload[k]
-    if total <= 0.0:
-        return
-    age = int(np.rint(step - payload[cohorts] / total))
-    for c in range(classes):
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS] - 1
-        limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
-        low = int(parameters[C_SILENT_LOW, b]) - age
-        high = int(parameters[C_SILENT_HIGH, b]) - age
-        past = 0.0
-        if gave_up and parameters[C_RETRY_IS_RESPONSE, b] > 0.0:
-            past = 1.0
-        elif low < 1:
-            # Timers that ran out while the network held the request fire in the next step.
-            past = _elapsed(1.0, np.float64(low), np.float64(high))
-        for k in range(first, last + 1):
-            n = payload[k]
-            if n <= 0.0:
-                continue
-            proc[k] -= n
-            if limited and k == last:
-                long_low = int(parameters[C_SILENT_LONG_LOW, b]) - age
-                long_high = int(parameters[C_SILENT_LONG_HIGH, b]) - age
-                put_long(base, plan, b, c, n, long_low, long_high, step, tile)
-            else:
-                target = k + limited
-                if past > 0.0:
-                    _put_short(base, plan, b, target, n * past, 1, 2, step, tile)
-                if past < 1.0:
-                    _put_short(base, plan, b, target, n * (1.0 - past), low, high, step, tile)
-
-
-@njit
-def refuse(base, plan, b, start, step, tile):
-    """Send storm ``b``'s refused handsets on their way: the next try counts from the refusal."""
-    cohorts = plan[P_COHORTS]
-    payload = flat(base, start, cohorts + 1)
-    proc = flat(base, plan[P_PROC] + b * cohorts, cohorts)
+    payload = block(base, start, cohorts + 1, tile)
+    proc = block(base, plan[P_PROC], cohorts, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    for b in range(len(tile)):
+        total = 0.0
+        for k in range(cohorts):
+            total += payload[k, b]
+        storm[S_AGE, b] = np.rint(step - payload[cohorts, b] / total) if total > 0.0 else 0.0
     for c in range(plan[P_CLASSES]):
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
-        low = int(parameters[C_REFUSED_LOW, b])
-        high = int(parameters[C_REFUSED_HIGH, b])
         for k in range(first, last + 1):
-            n = payload[k]
-            if n <= 0.0:
-                continue
-            proc[k] -= n
-            if limited and k == last:
-                long_low = int(parameters[C_REFUSED_LONG_LOW, b])
-                long_high = int(parameters[C_REFUSED_LONG_HIGH, b])
-                put_long(base, plan, b, c, n, long_low, long_high, step, tile)
-            else:
-                _put_short(base, plan, b, k + limited, n, low, high, step, tile)
+            for b in range(len(tile)):
+                n = payload[k, b]
+                age = int(storm[S_AGE, b])
+                if n <= 0.0:
+                    continue
+                proc[k, b] -= n
+                if limited and k == last:
+                    low = int(parameters[C_SILENT_LONG_LOW, b]) - age
+                    high = int(parameters[C_SILENT_LONG_HIGH, b]) - age
+                    put_long(base, plan, b, c, n, low, high, step, tile)
+                    continue
+                low = int(parameters[C_SILENT_LOW, b]) - age
+                high = int(parameters[C_SILENT_HIGH, b]) - age
+                # Timers that ran out while the network held the request fire in the next step.
+                past = _elapsed(1.0, np.float64(low), np.float64(high)) if low < 1 else 0.0
+                past = 1.0 if gave_up and parameters[C_RETRY_IS_RESPONSE, b] > 0.0 else past
+                if past > 0.0:
+                    _put_short(base, plan, b, k + limited, n * past, 1, 2, step, tile)
+                if past < 1.0:
+                    _put_short(base, plan, b, k + limited, n * (1.0 - past), low, high, step, tile)
 
 
-@njit
-def back_off(base, plan, b, start, step, tile):
-    """Start T3346 in the handsets that honour it, and leave the others in the payload."""
+@njit(error_model="numpy")
+def refuse(base, plan, start, step, tile):
+    """Send the refused handsets of the payload at ``start`` on their way: the next try counts from the refusal."""
+    cohorts = plan[P_COHORTS]
+    payload = block(base, start, cohorts + 1, tile)
+    proc = block(base, plan[P_PROC], cohorts, tile)
+    for c in range(plan[P_CLASSES]):
+        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS] - 1
+        limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
+        for k in range(first, last + 1):
+            for b in range(len(tile)):
+                n = payload[k, b]
+                if n <= 0.0:
+                    continue
+                proc[k, b] -= n
+                if limited and k == last:
+                    low = int(parameters[C_REFUSED_LONG_LOW, b])
+                    high = int(parameters[C_REFUSED_LONG_HIGH, b])
+                    put_long(base, plan, b, c, n, low, high, step, tile)
+                else:
+                    low = int(parameters[C_REFUSED_LOW, b])
+                    high = int(parameters[C_REFUSED_HIGH, b])
+                    _put_short(base, plan, b, k + limited, n, low, high, step, tile)
+
+
+@njit(error_model="numpy")
+def back_off(base, plan, start, step, tile):
+    """Start T3346 in the handsets that honour it, where it was sent, and leave the others in the payload."""
     cohorts = plan[P_COHORTS]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
-    payload = flat(base, start, cohorts + 1)
-    proc = flat(base, plan[P_PROC] + b * cohorts, cohorts)
-    low = int(storm[S_T3346_LOW, b])
-    high = int(storm[S_T3346_HIGH, b])
+    payload = block(base, start, cohorts + 1, tile)
+    proc = block(base, plan[P_PROC], cohorts, tile)
     for c in range(plan[P_CLASSES]):
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
-            n = payload[k] * parameters[C_HONOURS, b]
-            if n > 0.0:
-                proc[k] -= n
-                payload[k] -= n
-                put_long(base, plan, b, c, n, low, high, step, tile)
+            for b in range(len(tile)):
+                n = payload[k, b] * parameters[C_HONOURS, b]
+                if n > 0.0 and storm[S_T3346_HIGH, b] > 0.0:
+                    proc[k, b] -= n
+                    payload[k, b] -= n
+                    low = int(storm[S_T3346_LOW, b])
+                    high = int(storm[S_T3346_HIGH, b])
+                    put_long(base, plan, b, c, n, low, high, step, tile)
 
 
 @njit(inline="always")

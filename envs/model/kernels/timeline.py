@@ -36,11 +36,11 @@ from signalstorm.envs.model.kernels.layout import (
     Q_PATIENCE,
     Q_TIMER,
 )
-from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.memory import block
 from signalstorm.envs.model.kernels.subscribers import put_long
 
 
-@njit
+@njit(error_model="numpy")
 def happen(base, plan, step, tile):
     """Apply the events of this step; ramps move on."""
     if step > plan[P_LAST_EVENT]:
@@ -87,8 +87,8 @@ def _ramp(event, b, step, present):
 @njit(inline="always")
 def _detach(base, plan, b, c, share, spread, step, tile):
     """Detach a share of a class's registered subscribers; they attach again uniformly within ``spread`` steps."""
-    registered = flat(base, plan[P_REGISTERED] + b * plan[P_CLASSES], plan[P_CLASSES])
+    registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
     parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-    n = min(share * registered[c], parameters[C_SIZE, b])
-    registered[c] -= n
+    n = min(share * registered[c, b], parameters[C_SIZE, b])
+    registered[c, b] -= n
     put_long(base, plan, b, c, n, 1, 1 + spread, step, tile)

@@ -8,7 +8,7 @@ back to the first attempt), because a ring as long as T3402 for every cohort wou
 
 from numba import njit
 
-from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, SCRATCH_COUNT, draw_poisson
+from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT, draw_poisson
 from signalstorm.envs.model.kernels.layout import (
     C_COUNT,
     C_SCATTER,
@@ -36,7 +36,7 @@ _TINY = 1e-12
 """[subscribers] smaller firings stay on the wheel: they would only breed denormal numbers."""
 
 
-@njit
+@njit(error_model="numpy")
 def fire(base, ring_offset, mask, level_offset, stock_offset, step, lanes, fired_offset, tile):
     """Fire one step's owners into ``fired_offset`` (one number per lane and storm), overwriting it."""
     count = lanes * len(tile)
@@ -53,7 +53,7 @@ def fire(base, ring_offset, mask, level_offset, stock_offset, step, lanes, fired
         fired[i] = n
 
 
-@njit
+@njit(error_model="numpy")
 def fire_drawn(base, plan, step, tile):
     """Fire one step of the short wheel with the chance of timers that each handset draws for itself.
 
@@ -62,41 +62,41 @@ def fire_drawn(base, plan, step, tile):
     timers have no spread, it fires exactly what is due.
     """
     cohorts = plan[P_COHORTS]
-    count = cohorts * len(tile)
-    ring = flat(base, plan[P_SHORT] + (step & plan[P_SHORT_MASK]) * count, count)
-    level = flat(base, plan[P_SHORT_LEVEL], count)
-    stock = flat(base, plan[P_SHORT_STOCK], count)
-    debt = flat(base, plan[P_SHORT_DEBT], count)
-    fired = flat(base, plan[P_FIRED_SHORT], count)
+    ring = block(base, plan[P_SHORT] + (step & plan[P_SHORT_MASK]) * cohorts * len(tile), cohorts, tile)
+    level = block(base, plan[P_SHORT_LEVEL], cohorts, tile)
+    stock = block(base, plan[P_SHORT_STOCK], cohorts, tile)
+    debt = block(base, plan[P_SHORT_DEBT], cohorts, tile)
+    fired = block(base, plan[P_FIRED_SHORT], cohorts, tile)
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
-    for i in range(count):
-        level[i] += ring[i]
-        ring[i] = 0.0
     for b in range(len(tile)):
-        due = 0.0
-        held = 0.0
-        for c in range(plan[P_CLASSES]):
-            scatter = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)[C_SCATTER, b]
-            first = b * cohorts + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-            for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
-                n = min(max(level[i] + scatter * debt[i], 0.0), stock[i])
-                fired[i] = n
-                if scatter > 0.0:
-                    due += n
-                    held += stock[i]
-        d[D_MEAN, b] = due if held >= 1.0 else 0.0
+        d[D_MEAN, b] = 0.0
+        d[D_PART, b] = 0.0
+    for c in range(plan[P_CLASSES]):
+        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+            for b in range(len(tile)):
+                level[k, b] += ring[k, b]
+                ring[k, b] = 0.0
+                n = min(max(level[k, b] + parameters[C_SCATTER, b] * debt[k, b], 0.0), stock[k, b])
+                fired[k, b] = n
+                d[D_MEAN, b] += n if parameters[C_SCATTER, b] > 0.0 else 0.0
+                d[D_PART, b] += stock[k, b] if parameters[C_SCATTER, b] > 0.0 else 0.0
+    for b in range(len(tile)):
+        d[D_MEAN, b] = d[D_MEAN, b] if d[D_PART, b] >= 1.0 else 0.0
     draw_poisson(base, plan, step, TIMERS * STREAMS + SERVICE, tile)
-    for b in range(len(tile)):
-        part = d[D_DRAW, b] / d[D_MEAN, b] if d[D_MEAN, b] > 0.0 else 1.0
-        for c in range(plan[P_CLASSES]):
-            scatter = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)[C_SCATTER, b]
-            first = b * cohorts + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-            for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
-                n = min(fired[i] * part, stock[i]) if scatter > 0.0 else fired[i]
+    for c in range(plan[P_CLASSES]):
+        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+            for b in range(len(tile)):
+                drawn = (parameters[C_SCATTER, b] > 0.0) & (d[D_MEAN, b] > 0.0)
+                part = d[D_DRAW, b] / d[D_MEAN, b] if drawn else 1.0
+                n = min(fired[k, b] * part, stock[k, b])
                 n = n if n >= _TINY else 0.0
-                debt[i] += level[i] - n
-                stock[i] -= n
-                fired[i] = n
+                debt[k, b] += level[k, b] - n
+                stock[k, b] -= n
+                fired[k, b] = n
 
 
 @njit(inline="always")
@@ -105,15 +105,13 @@ def put(base, ring_offset, mask, stock_offset, step, end, lanes, b, lane, n, low
 
     ``low`` is at least 1. What would fire after ``end``, the horizon, only waits.
     """
-    width = lanes * len(tile)
-    ring = flat(base, ring_offset, (mask + 1) * width)
-    stock = flat(base, stock_offset, width)
-    at = b * lanes + lane
-    stock[at] += n
+    ring = block(base, ring_offset, (mask + 1) * lanes, tile)
+    stock = block(base, stock_offset, lanes, tile)
+    stock[lane, b] += n
     first = step + max(low, 1)
     last = max(step + high, first + 1)
     rate = n / (last - first)
     if first <= end:
-        ring[(first & mask) * width + at] += rate
+        ring[(first & mask) * lanes + lane, b] += rate
         if last <= end:
-            ring[(last & mask) * width + at] -= rate
+            ring[(last & mask) * lanes + lane, b] -= rate

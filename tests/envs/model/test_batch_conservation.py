@@ -28,7 +28,7 @@ def stocks(batch: Batch) -> dict[str, Floats]:
     """Where the subscribers are, read from the tiles themselves; shape (rows, classes)."""
     table, classes = batch.plan.table, len(batch.scenario.subscribers)
     found = {
-        name: batch._lines(int(table[at]), classes).reshape(-1, classes)[: batch.size].copy()
+        name: batch._take(batch._rows(int(table[at]), classes)).T
         for name, at in (
             ("registered", layout.P_REGISTERED),
             ("idle", layout.P_IDLE),
@@ -37,7 +37,7 @@ def stocks(batch: Batch) -> dict[str, Floats]:
     }
     cohorts = batch.plan.cohorts
     for name, at in (("procedure", layout.P_PROC), ("short timer", layout.P_SHORT_STOCK)):
-        lines = batch._lines(int(table[at]), len(cohorts)).reshape(-1, len(cohorts))[: batch.size]
+        lines = batch._take(batch._rows(int(table[at]), len(cohorts))).T
         found[name] = np.stack([lines[:, [c == k for c, _ in cohorts]].sum(axis=1) for k in range(classes)], axis=1)
     return found
 

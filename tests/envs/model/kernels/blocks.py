@@ -39,7 +39,7 @@ TOTALS = ("fresh", "expired", "taken", "over", "waiting")
 
 def tile_of(width: int) -> tuple[Any, ...]:
     """What tells the compiler how many storms a tile holds."""
-    return (np.uint8(0),) * width
+    return ((),) * width
 
 
 def poisson(
@@ -116,13 +116,13 @@ def _queue_loop(
     offered = lines + (mask + 1) * width * payload
     leaves = offered + width * payload
     q = block(base, 0, Q_COUNT, tile)
-    arrive = flat(base, offered, width * payload)
-    leave = flat(base, leaves, 2 * width * payload)
+    arrive = block(base, offered, payload, tile)
+    leave = block(base, leaves, 2 * payload, tile)
     for step in range(len(inflow)):
         for b in range(width):
             q[Q_IN, b] = 0.0
             for k in range(payload):
-                arrive[b * payload + k] = inflow[step, b, k]
+                arrive[k, b] = inflow[step, b, k]
                 if k < payload - 1:
                     q[Q_IN, b] += inflow[step, b, k]
             q[Q_DRAW, b] = draws[step, b]
@@ -133,7 +133,7 @@ def _queue_loop(
         for b in range(width):
             for i in range(2):
                 for k in range(payload):
-                    out[step, b, i, k] = leave[(2 * b + i) * payload + k]
+                    out[step, b, i, k] = leave[i * payload + k, b]
             totals[0, step, b] = q[Q_FRESH, b]
             totals[1, step, b] = q[Q_EXPIRED, b]
             totals[2, step, b] = q[Q_TAKEN, b]

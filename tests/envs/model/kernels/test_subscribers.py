@@ -307,7 +307,7 @@ def test_paced_demand_is_exact_and_in_proportion_to_the_idle() -> None:
     expected[start : start + round(600 / 50.0 / STEP_S)] = 50.0 * STEP_S
     np.testing.assert_allclose(course.attempts, expected[:, None] * np.ones(64), atol=1e-9)
     half = Course(course.batch.scenario).run(3.0 + 6.0).batch
-    registered = half._lines(int(half.plan.table[layout.P_REGISTERED]), 2)[0, 0]
+    registered = half._take(half._rows(int(half.plan.table[layout.P_REGISTERED]), 2))[:, 0]
     np.testing.assert_allclose(registered, [150 + 75, 225])
 
 
