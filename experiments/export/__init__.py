@@ -42,7 +42,8 @@ def write(
         out: The folder for the files; made where it is missing. Older files of these names are replaced.
         targets: Names from `TARGETS`.
         release: The StarOS release, one of `RELEASES`; None: the forms of 17 and later.
-        force: Export a setting that is worse than the present one on a held-out storm; the files say so first.
+        force: Export what is worse than the present setting on a held-out storm, or was changed after the search;
+            the files say so first.
         names: Names of contexts and services, such as ``{"mme-service": "mme1"}``; see `commands.NAMES`.
 
     Returns:
@@ -50,7 +51,8 @@ def write(
 
     Raises:
         NotBetterError: If the setting is worse than the present one on a held-out storm, without `force`.
-        InputError: If the recommendation, a setting in it, a target, the release or a name is wrong.
+        InputError: If the recommendation, a setting in it, a target, the release or a name is wrong, or if it was
+            changed after the search, without `force`.
         OSError: If a file cannot be written.
     """
     wanted = list(dict.fromkeys(targets))
@@ -59,11 +61,8 @@ def write(
             raise wrong_input("must be a target of export", target, nearest(target, TARGETS), key="target")
     known = releases.find(release)
     source = read(recommendation)
-    if not source.never_worse and not force:
-        rule = "is worse than the present setting on at least one held-out storm, so it is not exported"
-        raise NotBetterError(
-            [Fault(source.origin, None, "recommended", rule, _worst(source), "--force exports it all the same")]
-        )
+    if not force:
+        _refuse(source)
     texts: dict[str, str] = {}
     for target in wanted:
         texts |= TARGETS[target](source, known, names or {})
@@ -72,7 +71,7 @@ def write(
         write_atomic(folder / name, text)
     for name in (name for target in wanted for name in _SOMETIMES.get(target, ()) if name not in texts):
         (folder / name).unlink(missing_ok=True)
-    _LOG.info("exported the setting for %s to %s", source.scenario.get("name"), folder)
+    _LOG.info("exported the setting for %s to %s", source.record.scenario.name, folder)
     return [folder / name for name in texts]
 
 
@@ -91,7 +90,14 @@ export = write
 """The name under which `signalstorm` shows `write`."""
 
 
-def _worst(source: Source) -> object:
-    held_out = source.content.get("held_out")
-    worst = held_out.get("worst_ratio") if isinstance(held_out, Mapping) else None
-    return Shown(f"a worst ratio of {worst:.3f}") if isinstance(worst, int | float) else ABSENT
+def _refuse(source: Source) -> None:
+    """Raise the error for a recommendation that only `force` exports."""
+    way_out = "--force exports it all the same"
+    if source.altered:
+        rule = "was changed after the search had written it, so its evidence may not be that of its setting"
+        raise wrong_input(rule, Shown(", ".join(source.altered)), way_out, file=source.origin)
+    if not source.never_worse:
+        worst = source.record.held_out.worst_ratio
+        shown = ABSENT if worst is None else Shown(f"a worst ratio of {worst:.3f}")
+        rule = "is worse than the present setting on at least one held-out storm, so it is not exported"
+        raise NotBetterError([Fault(source.origin, None, "recommended", rule, shown, way_out)])

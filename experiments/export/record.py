@@ -15,7 +15,17 @@ from signalstorm.experiments.export.source import Source
 FILE = "recommended.json"
 """The file's name."""
 
-_EVIDENCE = ("nominal", "held_out", "safe_interval", "importance", "diagnosis", "checks", "versions")
+_EVIDENCE = (
+    "nominal",
+    "held_out",
+    "safe_interval",
+    "safe_words",
+    "importance",
+    "search",
+    "diagnosis",
+    "checks",
+    "versions",
+)
 """The parts of a recommendation that are its evidence, each as it stands there."""
 
 
@@ -30,9 +40,10 @@ def record(source: Source, release: Release, names: Mapping[str, str]) -> dict[s
     return {
         "format": "signalstorm recommended setting, version 1",
         "signalstorm": __version__,
-        "scenario": dict(source.scenario),
-        "verdict": source.verdict,
+        "scenario": source.content["scenario"],
+        "verdict": source.record.verdict,
         "never_worse": source.never_worse,
+        "altered": source.altered,
         "setting": dict(source.recommended),
         "present": dict(source.present),
         "release": release.number or None,
@@ -44,7 +55,7 @@ def record(source: Source, release: Release, names: Mapping[str, str]) -> dict[s
             "recommendation": source.sha256,
             **{name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()},
         },
-        "evidence": {key: source.content[key] for key in _EVIDENCE if key in source.content},
+        "evidence": {key: source.content[key] for key in _EVIDENCE},
     }
 
 

@@ -1,20 +1,21 @@
-"""Reads a recommendation as the plain record that exporters need."""
+"""Reads a recommendation, with what its run's folder tells beside it."""
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import yaml
 
-from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
+from signalstorm.envs.model.errors import InputError, located
 from signalstorm.envs.model.knobs import KNOBS, Setting, validate
+from signalstorm.envs.model.validation import validate as validate_data
+from signalstorm.experiments.recommendation import Recommendation, digest, load
 
-FILE = "recommendation.json"
-"""The name of the file in a run's folder."""
+Recommended = Recommendation | Mapping[str, Any] | str | os.PathLike[str]
+"""A recommendation: the record, its content in JSON's types, a run's folder or a file."""
 
 
 class NotBetterError(InputError):
@@ -23,27 +24,14 @@ class NotBetterError(InputError):
     exit_code: ClassVar[int] = 1
 
 
-class Record(Protocol):
-    """A pydantic model, without the need for pydantic here."""
-
-    def model_dump(self, *, mode: str) -> dict[str, Any]:
-        """Return the model in JSON's own types."""
-
-
-Recommended = Record | Mapping[str, Any] | str | os.PathLike[str]
-"""A recommendation: the record, its content in JSON's types, a run's folder or a file."""
-
-
 @dataclass(frozen=True)
 class Source:
-    """What an export is made from."""
+    """What exports and reports are made from."""
 
     origin: str
     """The file, or how else the recommendation came."""
-    content: Mapping[str, Any]
-    """The whole recommendation in JSON's types."""
-    sha256: str
-    """Of the content, as JSON with sorted keys: the same for a file and for the record it was written from."""
+    record: Recommendation
+    """The recommendation."""
     present: Setting
     """The setting in force."""
     recommended: Setting
@@ -53,19 +41,24 @@ class Source:
 
     @property
     def never_worse(self) -> bool:
-        """Whether no held-out storm is worse than under the present setting."""
-        return bool(self.content["never_worse"])
+        """Whether no held-out storm is worse, by the record's own word and by its storms."""
+        held_out = self.record.held_out
+        return self.record.never_worse and not held_out.worse and not any(row.worse for row in held_out.storms)
 
-    @property
-    def verdict(self) -> str:
-        """The verdict in words."""
-        return str(self.content.get("verdict", ""))
+    @cached_property
+    def altered(self) -> list[str]:
+        """The parts that were changed after the search had written them; none where the record has no hashes."""
+        return self.record.altered() if self.record.checks else []
 
-    @property
-    def scenario(self) -> Mapping[str, Any]:
-        """Name and hash of the scenario."""
-        scenario = self.content.get("scenario")
-        return scenario if isinstance(scenario, Mapping) else {}
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The whole recommendation in JSON's types."""
+        return self.record.model_dump(mode="json")
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the content: the same for a file and for the record it was written from."""
+        return digest(self.content)
 
 
 def read(recommendation: Recommended) -> Source:
@@ -74,29 +67,19 @@ def read(recommendation: Recommended) -> Source:
     Raises:
         InputError: If there is no such file, it is not a recommendation, or a setting in it is not legal.
     """
-    if isinstance(recommendation, Mapping):
-        return _source("recommendation", recommendation, None)
-    if isinstance(recommendation, str | os.PathLike):
+    folder, origin = None, "recommendation"
+    if isinstance(recommendation, Recommendation):
+        record = recommendation
+    elif isinstance(recommendation, Mapping):
+        found, findings = validate_data(dict(recommendation), Recommendation)
+        if found is None:
+            raise located(findings, origin)
+        record = found
+    else:
         path = Path(recommendation)
-        path = path / FILE if path.is_dir() else path
-        return _source(str(path), _parsed(path), path.parent)
-    return _source("recommendation", recommendation.model_dump(mode="json"), None)
-
-
-def _source(origin: str, content: Any, folder: Path | None) -> Source:
-    if not isinstance(content, Mapping):
-        raise wrong_input("must be a recommendation, an object of JSON", type(content).__name__, file=origin)
-    kinds = {"never_worse": bool, "present": Mapping, "recommended": Mapping}
-    faults = [
-        Fault(origin, None, key, "must be there, as `signalstorm tune` writes it", content.get(key, ABSENT), "")
-        for key, kind in kinds.items()
-        if not isinstance(content.get(key), kind)
-    ]
-    if faults:
-        raise InputError(faults)
-    present, recommended = (_setting(content[key], f"{origin}: {key}") for key in ("present", "recommended"))
-    sha256 = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    return Source(origin, content, sha256, present, recommended, _instances(folder))
+        record, folder, origin = load(path), path if path.is_dir() else path.parent, str(path)
+    present, recommended = (_setting(values, origin) for values in (record.present, record.recommended))
+    return Source(origin, record, present, recommended, _instances(folder))
 
 
 def _setting(values: Mapping[str, Any], origin: str) -> Setting:
@@ -105,18 +88,8 @@ def _setting(values: Mapping[str, Any], origin: str) -> Setting:
     return validate(values, origin)
 
 
-def _parsed(path: Path) -> Any:
-    way_out = f"give a {FILE} or the folder of a run of `signalstorm tune`"
-    try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise wrong_input(f"cannot be read: {error.strerror}", way_out=way_out, file=str(path)) from None
-    except ValueError as error:
-        raise wrong_input(f"must be JSON ({error})", way_out=way_out, file=str(path)) from None
-
-
 def _instances(folder: Path | None) -> int | None:
-    """Return the number of IMSI managers by the scenario file that a run keeps beside its recommendation."""
+    """Return the number of IMSI managers by the scenario that a run keeps beside its recommendation."""
     try:
         text = (folder / "scenario.yaml").read_text("utf-8") if folder else "{}"
         count = yaml.safe_load(text)["topology"]["gate"]["instances"]

@@ -24,6 +24,8 @@ GATEWAY, GATEWAY_ROLLBACK = "staros-gateway.cfg", "staros-gateway-rollback.cfg"
 """The files for the gateway, where something changes there."""
 WORSE = "WORSE THAN THE PRESENT SETTING ON AT LEAST ONE HELD-OUT STORM."
 """The sentence with which a forced export begins."""
+ALTERED = "ALTERED AFTER THE SEARCH, SO THE EVIDENCE MAY NOT BE THAT OF THIS SETTING"
+"""How a forced export says that the record is not as the search wrote it."""
 
 _WIDTH = 110
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,78}")
@@ -110,11 +112,13 @@ def _head(
 ) -> Iterator[str]:
     if not source.never_worse:
         yield WORSE
-    scenario, what = source.scenario, "the present setting, to go back to" if back else "the recommended setting"
-    yield f"signalstorm {__version__}: {what}, for scenario {scenario.get('name', 'not named')}"
-    yield f"scenario {scenario.get('hash', 'without hash')}, recommendation {source.sha256}"
-    if not back and source.verdict:
-        yield f"Verdict: {source.verdict}"
+    if source.altered:
+        yield f"{ALTERED}: {', '.join(source.altered)}."
+    scenario, what = source.record.scenario, "the present setting, to go back to" if back else "the recommended setting"
+    yield f"signalstorm {__version__}: {what}, for scenario {scenario.name}"
+    yield f"scenario {scenario.hash}, recommendation {source.sha256}"
+    if not back:
+        yield f"Verdict: {source.record.verdict}"
     yield f"StarOS release: {release.number or 'not named; the forms are those of 17 and later'}"
     yield "Load this as a file. Where lines are pasted instead, leave out the remarks (lines that begin with #)."
     missing = [key for key in _needed(todo) if key not in names]
@@ -151,6 +155,8 @@ def _about(command: Command, source: Source, target: Values, other: Values) -> I
 def _share(rate: float, instances: int | None) -> str:
     if instances is None:
         return f"the rate is that of the chassis: each of k IMSI managers gets {rate:g}/k per s"
+    if instances == 1:
+        return "the rate is that of the chassis, and the scenario has one IMSI manager, which gets all of it"
     return f"the rate is that of the chassis: each of {instances} IMSI managers gets {rate / instances:.6g} per s"
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from signalstorm.experiments.recommendation import StormRow
 from signalstorm.experiments.report.curves import Band, Chart
-from signalstorm.experiments.report.tables import StormRow
 
 Figure = dict[str, Any]
 """``data`` and ``layout``, as plotly.js takes them."""
@@ -58,18 +58,17 @@ def storm_chart(chart: Chart) -> Figure:
     return {"data": data, "layout": _layout(x_axis, _axis(chart.unit, rangemode="tozero"), hovermode="x unified")}
 
 
-def storm_grid(storms: Sequence[StormRow], horizon_s: float | None) -> Figure:
+def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
     """Draw T of each held-out storm under both settings, with the diagonal and each storm's lower bound."""
     reached = [
         t for storm in storms for t in (storm.present_s, storm.recommended_s, storm.lower_bound_s) if t and t > 0
     ]
-    censored_s = horizon_s or 1.2 * max(reached, default=1.0)
-    low, high = min(reached, default=1.0) / 1.15, max([*reached, censored_s]) * 1.15
+    low, high = min(reached, default=1.0) / 1.15, max([*reached, horizon_s]) * 1.15
     groups = {
-        ("recommended", "circle", "as good or better"): [s for s in storms if not s.worse and s.converged],
+        ("recommended", "circle", "as good or better"): [s for s in storms if not s.worse and _converged(s)],
         ("present", "x", "worse than the present setting"): [s for s in storms if s.worse],
         ("muted", "square-open", "not converged, so drawn at the horizon"): [
-            s for s in storms if not s.worse and not s.converged
+            s for s in storms if not s.worse and not _converged(s)
         ],
     }
     data: list[Figure] = [
@@ -81,13 +80,13 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float | None) -> Figure:
     for (colour, symbol, name), rows in groups.items():
         if rows:
             x, y = (
-                [t or censored_s for t in times]
+                [t or horizon_s for t in times]
                 for times in zip(*((s.present_s, s.recommended_s) for s in rows), strict=True)
             )
             data.append(_points(name, x, y, colour, symbol, [f"storm {s.number}" for s in rows]))
     bounded = [s for s in storms if s.lower_bound_s]
     if bounded:
-        x, y = [s.present_s or censored_s for s in bounded], [s.lower_bound_s or 0.0 for s in bounded]
+        x, y = [s.present_s or horizon_s for s in bounded], [s.lower_bound_s or 0.0 for s in bounded]
         data.append(
             _points(
                 "lower bound of the same storm", x, y, "muted", "line-ew-open", [f"storm {s.number}" for s in bounded]
@@ -99,6 +98,10 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float | None) -> Figure:
         for name in ("present", "recommended")
     ]
     return {"data": data, "layout": _layout(*axes, hovermode="closest", height=440)}
+
+
+def _converged(storm: StormRow) -> bool:
+    return storm.present_s is not None and storm.recommended_s is not None
 
 
 def _area(band: Band, scale: float) -> Iterable[Figure]:

@@ -10,9 +10,10 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from signalstorm import __version__
+from signalstorm.experiments.recommendation import Spread, StormRow
 from signalstorm.experiments.report.figures import DARK, LIGHT, storm_chart, storm_grid
 from signalstorm.experiments.report.markup import Markup, element, join, raw
-from signalstorm.experiments.report.tables import Measure, Report, Spread, StormRow, Value
+from signalstorm.experiments.report.tables import Measure, Report, Value
 
 _LINES = (
     "Lines: median over the storms; bands: 10th to 90th percentile. Present dashed, recommended solid. "
@@ -43,49 +44,49 @@ def _sections(report: Report) -> Iterable[Markup]:
     yield _section("What changes for the storm", *_measures(report))
     yield _section("What to set", *_setting(report))
     yield _section("How the storm runs", *_charts(report))
-    yield _section("Storms that the search never saw", *_storms(report), id="grid")
+    yield _section("Held-out storms, one by one", *_storms(report), id="grid")
     if report.diagnosis:
-        yield _section("Diagnosis", *(element("p", sentence) for sentence in report.diagnosis))
+        yield _section("Diagnosis", *_diagnosis(report))
     if report.importance:
         rows = [[element("code", name), f"{100 * share:.0f} %"] for name, share in report.importance]
-        yield _section("Which knobs matter", _table(["knob", "share of the outcome that it explains"], rows))
+        yield _section("Which knobs matter", _table(["knob", "how much it matters for being among the best"], rows))
     yield _section("Where this comes from", element("dl", *_provenance(report)))
 
 
 def _verdict(report: Report) -> Markup:
-    word = (
-        "Never worse than the present setting"
-        if report.never_worse
-        else "WORSE than the present setting on a held-out storm"
-    )
-    box = element(
-        "p", element("strong", word), ". ", report.verdict, class_="verdict" if report.never_worse else "verdict bad"
-    )
+    good = report.never_worse and not report.altered
+    word = "No change" if not report.changed else "Never worse" if report.never_worse else "Worse on a held-out storm"
+    lines = [element("p", element("strong", word), ": ", report.verdict)]
+    if report.altered:
+        parts = ", ".join(report.altered)
+        warning = f"changed after the search had written it ({parts}), so the figures may not be those of this setting."
+        lines.insert(0, element("p", element("strong", "Altered"), ": ", warning))
+    box = element("div", *lines, class_="verdict" if good else "verdict bad")
     return element("header", element("h1", f"Recommended setting for {report.scenario}"), box)
 
 
 def _measures(report: Report) -> Iterable[Markup]:
     heads = ["", "present", "recommended"]
-    yield _table(
-        heads,
-        map(_measure, report.nominal),
-        "The scenario as given, over storms that differ by chance only",
-        "measures",
-    )
-    caption = f"{len(report.storms)} held-out storms, varied as the scenario says"
+    caption = f"{report.nominal_storms} storms of the scenario as given, which differ by chance only"
+    yield _table(heads, map(_measure, report.nominal), caption, "measures")
+    caption = f"{len(report.storms)} storms that the search never saw, varied as the scenario says"
     yield _table(heads, map(_measure, report.held_out), caption, "measures")
+    rows = [
+        [join(row.label, element("div", row.note, class_="note")), _value(row.value, row.unit)]
+        for row in report.comparisons
+    ]
+    yield _table(["", "recommended against present"], rows, "The same storms, one by one", "measures")
 
 
 def _measure(row: Measure) -> list[str]:
     label = join(row.label, *((element("div", row.note, class_="note"),) if row.note else ()))
-    present = "" if row.unit == "yes or no" or row.label.startswith("Worst ratio") else _value(row.present, row.unit)
-    return [label, present, _value(row.recommended, row.unit)]
+    return [label, _value(row.present, row.unit), _value(row.recommended, row.unit)]
 
 
 def _value(value: Value, unit: str) -> str:
     match value:
         case None:
-            return "not reached"
+            return "not reached" if unit == "s" else "-"
         case bool():
             return "yes" if value else "no"
         case Spread():
@@ -97,7 +98,7 @@ def _value(value: Value, unit: str) -> str:
         case "ratio":
             return f"{value:.3g} ×"
         case _:
-            return f"{value:.4g} {unit.replace('per s', '/s')}"
+            return f"{value:.4g} {unit}"
 
 
 def _setting(report: Report) -> Iterable[Markup]:
@@ -158,6 +159,12 @@ def _storm(storm: StormRow, fields: Iterable[str]) -> list[str]:
 
 def _plain(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _diagnosis(report: Report) -> Iterable[Markup]:
+    for about, sentences in report.diagnosis.items():
+        yield element("h3", about.capitalize())
+        yield element("ul", *(element("li", sentence) for sentence in sentences))
 
 
 def _provenance(report: Report) -> Iterable[Markup]:

@@ -1,42 +1,42 @@
 """Numbers: the records of a run turned into typed rows, before anything is drawn."""
 
-import json
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.experiments.export import releases, source, staros
+from signalstorm.experiments.recommendation import Figures, Spread, StormRow
 from signalstorm.experiments.report.curves import Chart, read_charts
 
-Json = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Median and the interval of the middle 80 %; None where it was not reached within the horizon."""
-
-    median: float | None
-    p10: float | None
-    p90: float | None
-
+_ABOUT = ("present setting", "recommended setting", "held-out storms")
+"""What sentences of the diagnosis are about; the others are about the search."""
 
 Value = float | bool | Spread | None
-"""What a cell of the first table holds; None where it was not reached or not recorded."""
+"""What a cell of the first tables holds; None where it was not reached or is not known."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A row of the first table."""
+    """A row of the first tables."""
 
     label: str
-    unit: Literal["s", "share", "ratio", "per s", "yes or no"]
+    unit: Literal["s", "share", "ratio", "per s"]
     present: Value
     recommended: Value
     note: str = ""
     """What the number means, in words."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measure that only the two settings together have."""
+
+    label: str
+    value: float | bool | None
+    unit: Literal["ratio", "yes or no"]
+    note: str
 
 
 @dataclass(frozen=True)
@@ -51,25 +51,7 @@ class KnobRow:
     how: str
     """What changing it costs; for a what-if, that no command sets it."""
     safe: str
-    """The interval in which T stays within 10 % of the best, in words; empty where it is not known."""
-
-
-@dataclass(frozen=True)
-class StormRow:
-    """A held-out storm; times from the start of counting [s], None where the storm did not converge."""
-
-    number: int
-    fields: Json
-    lower_bound_s: float | None
-    present_s: float | None
-    recommended_s: float | None
-    ratio: float | None
-    worse: bool
-
-    @property
-    def converged(self) -> bool:
-        """Whether it converged under both settings."""
-        return self.present_s is not None and self.recommended_s is not None
+    """The values that keep T within 10 % of the best, in words; empty where they are not known."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +61,24 @@ class Report:
     scenario: str
     verdict: str
     never_worse: bool
+    changed: bool
+    altered: tuple[str, ...]
+    """Parts of the record that are not as the search wrote them."""
     nominal: tuple[Measure, ...]
+    nominal_storms: int
     held_out: tuple[Measure, ...]
+    comparisons: tuple[Comparison, ...]
     knobs: tuple[KnobRow, ...]
     files: Mapping[str, str]
     """Configuration files by name."""
     charts: tuple[Chart, ...]
     """Empty where the run has no ``series.csv``."""
     storms: tuple[StormRow, ...]
-    horizon_s: float | None
-    diagnosis: tuple[str, ...]
+    horizon_s: float
+    diagnosis: Mapping[str, tuple[str, ...]]
+    """Sentences by what they are about."""
     importance: tuple[tuple[str, float], ...]
-    """Knobs by how much of the outcome they explain, most first."""
+    """Knobs by how much they matter, most first."""
     provenance: tuple[tuple[str, str], ...]
 
 
@@ -104,108 +92,76 @@ def read_run(folder: Path) -> Report:
         InputError: If there is no recommendation, or a record is not as it should be.
     """
     run = source.read(folder)
-    content = run.content
-    storms = tuple(_storms(content))
+    record = run.record
+    nominal, held_out = record.nominal, record.held_out
+    bound = Measure("Lower bound of T", "s", nominal.lower_bound_s, nominal.lower_bound_s, "no setting can be quicker")
     return Report(
-        scenario=str(run.scenario.get("name", folder.name)),
-        verdict=run.verdict,
+        scenario=record.scenario.name,
+        verdict=record.verdict,
         never_worse=run.never_worse,
-        nominal=tuple(_nominal(_object(content, "nominal"))),
-        held_out=tuple(_held_out(_object(content, "held_out"), storms, never_worse=run.never_worse)),
+        changed=record.changed,
+        altered=tuple(run.altered),
+        nominal=(*_measures(nominal.present, nominal.recommended), bound),
+        nominal_storms=len(nominal.seeds),
+        held_out=tuple(_measures(held_out.present, held_out.recommended)),
+        comparisons=(
+            Comparison("Worst ratio of T", held_out.worst_ratio, "ratio", "recommended over present, storm by storm"),
+            Comparison("Never worse", run.never_worse, "yes or no", "on no held-out storm more than 2 % longer"),
+        ),
         knobs=tuple(_knobs(run)),
         files=_files(folder, run),
         charts=tuple(read_charts(folder / "series.csv")),
-        storms=storms,
-        horizon_s=_number(content, "held_out", "horizon_s") or _number(content, "nominal", "horizon_s"),
-        diagnosis=tuple(_diagnosis(content.get("diagnosis"))),
-        importance=tuple(_importance(_object(content, "importance"))),
+        storms=held_out.storms,
+        horizon_s=held_out.horizon_s,
+        diagnosis=_diagnosis(record.diagnosis),
+        importance=tuple(sorted((record.importance or {}).items(), key=lambda row: -row[1])),
         provenance=tuple(_provenance(folder, run)),
     )
 
 
-def _nominal(nominal: Json) -> Iterator[Measure]:
-    def both(*path: str) -> tuple[float | None, float | None]:
-        return _number(nominal, "present", *path), _number(nominal, "recommended", *path)
-
-    present, recommended = (
-        _spread(_object(nominal, name, "convergence_time_s")) for name in ("present", "recommended")
-    )
-    yield Measure(
-        "Time to converge, T", "s", present, recommended, note="median, and 10th to 90th percentile over the storms"
-    )
-    yield Measure(
-        "Restricted mean of T", "s", *both("rmst_s"), note="a storm that does not converge counts the horizon"
-    )
-    yield Measure("Converged within the horizon", "share", *both("converged_share"))
-    bound = _number(nominal, "lower_bound_s")
-    yield Measure("Lower bound of T", "s", bound, bound, note="no setting can be quicker")
-    yield Measure("T over its lower bound", "ratio", *both("ratio_to_lower_bound"))
-    yield Measure("Peak of requests", "per s", *both("peak_request_rate_per_s"), note="before the gate")
-
-
-def _held_out(held_out: Json, storms: Sequence[StormRow], *, never_worse: bool) -> Iterator[Measure]:
-    times = [[s.present_s for s in storms], [s.recommended_s for s in storms]]
-    bounds = [s.lower_bound_s for s in storms]
-    if storms:
-        over = [_median([t / b if t else None for t, b in zip(ts, bounds, strict=True) if b]) for ts in times]
-        missed = [sum(t is None for t in ts) / len(storms) for ts in times]
-        yield Measure("Median of T over its lower bound", "ratio", over[0], over[1])
-        yield Measure("Not converged within the horizon", "share", missed[0], missed[1])
-    worst = _number(held_out, "worst_ratio")
-    yield Measure(
-        "Worst ratio, recommended over present", "ratio", None, worst, note="storm by storm; below 1 is better"
-    )
-    yield Measure(
-        "Never worse",
-        "yes or no",
-        None,
-        never_worse,
-        note="on no held-out storm more than 2 % above the present setting",
-    )
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    """Return the median, with None for larger than any number."""
-    middle = statistics.median_high([float("inf") if value is None else value for value in values]) if values else None
-    return None if middle == float("inf") else middle
-
-
-def _storms(content: Json) -> Iterator[StormRow]:
-    for row in _list(content, "held_out", "storms"):
-        yield StormRow(
-            number=int(row["number"]),
-            fields=_object(row, "fields"),
-            lower_bound_s=_number(row, "lower_bound_s"),
-            present_s=_number(row, "present_s"),
-            recommended_s=_number(row, "recommended_s"),
-            ratio=_number(row, "ratio"),
-            worse=bool(row.get("worse")),
-        )
+def _measures(present: Figures, recommended: Figures) -> Iterator[Measure]:
+    times = present.convergence_time_s, recommended.convergence_time_s
+    yield Measure("Time to converge, T", "s", *times, note="median, and 10th to 90th percentile over the storms")
+    note = "a storm that does not converge counts as the horizon"
+    yield Measure("Restricted mean of T", "s", present.rmst_s, recommended.rmst_s, note)
+    yield Measure("Mean of the worst tenth", "s", present.cvar_s, recommended.cvar_s, "CVaR, restricted as above")
+    yield Measure("Worst storm", "s", present.worst_s, recommended.worst_s, "restricted as above")
+    missed = 1.0 - present.converged_share, 1.0 - recommended.converged_share
+    yield Measure("Not converged within the horizon", "share", *missed)
+    ratios = present.ratio_to_lower_bound, recommended.ratio_to_lower_bound
+    yield Measure("T over its lower bound", "ratio", *ratios, note="median; 1 is as quick as any setting can be")
+    peaks = present.peak_request_rate_per_s, recommended.peak_request_rate_per_s
+    yield Measure("Peak of requests", "per s", *peaks, note="median of the largest rate, before the gate")
 
 
 def _knobs(run: source.Source) -> Iterator[KnobRow]:
-    safe = _object(run.content, "safe_interval")
+    safe = {name: f"{i.low:g} to {i.high:g} {i.unit}".rstrip() for name, i in run.record.safe_interval.items()}
+    safe |= {name: ", ".join(words) for name, words in run.record.safe_words.items()}
+    if "nop_queue_wait_s" in safe:
+        safe["nop_queue"] = f"{safe['nop_queue_wait_s']} of the rate"
     for name, knob in KNOBS.items():
-        if name not in run.present and name not in run.recommended:
-            continue
-        old, new = run.present.get(name), run.recommended.get(name)
-        yield KnobRow(
-            name=name,
-            meaning=knob.meaning,
-            present="-" if old is None else knob.text(old),
-            recommended="-" if new is None else knob.text(new),
-            changed=old != new,
-            how=knob.change if knob.exportable else "what-if: no command sets it",
-            safe=_interval(safe.get(name), knob.unit),
-        )
+        if name in run.present or name in run.recommended:
+            old, new = run.present.get(name), run.recommended.get(name)
+            yield KnobRow(
+                name=name,
+                meaning=knob.meaning,
+                present="no effect" if old is None else knob.text(old),
+                recommended="no effect" if new is None else knob.text(new),
+                changed=old != new,
+                how=knob.change if knob.exportable else "what-if: no command sets it",
+                safe=safe.get(name, ""),
+            )
 
 
-def _interval(value: Any, unit: str) -> str:
-    match value:
-        case {"low": low, "high": high} | [low, high]:
-            return f"{low:g} to {high:g} {unit}".rstrip()
-        case _:
-            return ""
+def _diagnosis(sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Put together what is said about the same, which a sentence names first."""
+    found: dict[str, tuple[str, ...]] = {}
+    for sentence in sentences:
+        about, _, rest = sentence.partition(": ")
+        if about not in _ABOUT:
+            about, rest = "the search", sentence
+        found[about] = (*found.get(about, ()), rest)
+    return found
 
 
 def _files(folder: Path, run: source.Source) -> dict[str, str]:
@@ -214,57 +170,35 @@ def _files(folder: Path, run: source.Source) -> dict[str, str]:
     found = {name: (folder / name).read_text("utf-8") for name in names if (folder / name).exists()}
     return (
         found
-        if all(run.sha256 in text for text in found.values()) and found
+        if found and all(run.sha256 in text for text in found.values())
         else staros.files(run, releases.UNKNOWN, {})
     )
 
 
-def _diagnosis(value: Any) -> Iterator[str]:
-    """Yield the diagnosis as sentences: of the whole, or of each setting."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from (f"{key}: {text}" for key, part in value.items() for text in _diagnosis(part))
-    elif isinstance(value, Sequence):
-        yield from (text for part in value for text in _diagnosis(part))
-
-
-def _importance(importance: Json) -> list[tuple[str, float]]:
-    numbers = {name: _number(importance, name) for name in importance}
-    return sorted(((name, x) for name, x in numbers.items() if x is not None), key=lambda row: -row[1])
-
-
 def _provenance(folder: Path, run: source.Source) -> Iterator[tuple[str, str]]:
-    yield "scenario", f"{run.scenario.get('name', '')}, hash {run.scenario.get('hash', 'not recorded')}"
+    record = run.record
+    yield "scenario", f"{record.scenario.name}, hash {record.scenario.hash}"
     yield "recommendation", f"sha256 of its content {run.sha256}"
-    for name in ("command.txt", "seeds.json", "versions.json"):
-        path = folder / name
-        if path.exists():
-            yield name, path.read_text("utf-8").strip()
-    if not (folder / "versions.json").exists():
-        yield "versions", json.dumps(run.content.get("versions", "not recorded"))
+    search = record.search
+    yield (
+        "search",
+        f"{search.trials} trials, {search.feasible} of them never worse; {search.sampler}; {search.seconds:g} s",
+    )
+    yield "storms of the search", _ranges((*search.seeds, *search.guards))
+    yield "storms of the choice", _ranges((*search.choice, *search.choice_guards))
+    yield "nominal storms", _ranges(record.nominal.seeds)
+    yield "held-out storms", _ranges(tuple(row.number for row in record.held_out.storms))
+    command = folder / "command.txt"
+    yield "command", command.read_text("utf-8").strip() if command.exists() else "not recorded"
+    yield "versions", "\n".join(f"{name} {version or '-'}" for name, version in record.versions.items())
 
 
-def _object(content: Any, *path: str) -> Json:
-    value = _at(content, *path)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(content: Any, *path: str) -> list[Json]:
-    value = _at(content, *path)
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
-
-
-def _number(content: Any, *path: str) -> float | None:
-    value = _at(content, *path)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _spread(value: Json) -> Spread | None:
-    return Spread(_number(value, "median"), _number(value, "p10"), _number(value, "p90")) if value else None
-
-
-def _at(content: Any, *path: str) -> Any:
-    for key in path:
-        content = content.get(key) if isinstance(content, Mapping) else None
-    return content
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """Return numbers in words, neighbours as ranges: 0-63, 70."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts) or "none"

@@ -36,7 +36,7 @@ def write_run(folder: Path, *, series: bool = True, **changes: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "recommendation.json").write_text(json.dumps(recommendation(**changes)), "utf-8")
     (folder / "command.txt").write_text("signalstorm tune lab-pcrf --out runs/lab-pcrf\n", "utf-8")
-    (folder / "seeds.json").write_text(json.dumps({"held_out": [20000, 20003]}), "utf-8")
+    (folder / "scenario.yaml").write_text("topology: {gate: {instances: 2}}\n", "utf-8")
     if series:
         write_series(folder / "series.csv")
     return folder

@@ -7,15 +7,23 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+from signalstorm.experiments.recommendation import StormRow
 from signalstorm.experiments.report.curves import read_charts
 from signalstorm.experiments.report.figures import DARK, LIGHT, storm_chart, storm_grid
-from signalstorm.experiments.report.tables import StormRow
 from tests.experiments.report.run_folder import write_series
 
+
+def storm(
+    number: int, bound: float | None, present: float | None, recommended: float | None, *, worse: bool = False
+) -> StormRow:
+    times = {"lower_bound_s": bound, "present_s": present, "recommended_s": recommended}
+    return StormRow(number=number, fields={}, ratio=None, worse=worse, **times)
+
+
 STORMS = [
-    StormRow(20000, {}, 20.0, 100.0, 25.0, 0.25, worse=False),
-    StormRow(20001, {}, 21.0, 30.0, 33.0, 1.1, worse=True),
-    StormRow(20002, {}, 22.0, None, 40.0, 0.07, worse=False),
+    storm(20000, 20.0, 100.0, 25.0),
+    storm(20001, 21.0, 30.0, 33.0, worse=True),
+    storm(20002, 22.0, None, 40.0),
 ]
 
 
@@ -53,7 +61,7 @@ def test_grid_shows_every_storm_once_and_its_bound() -> None:
 
 
 def test_grid_copes_with_storms_that_never_converge() -> None:
-    check(storm_grid([StormRow(20000, {}, None, None, None, None, worse=False)], None))
+    check(storm_grid([storm(20000, None, None, None)], 600.0))
 
 
 def test_every_colour_has_its_own_counterpart_on_a_dark_page() -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.export import write
+from signalstorm.experiments.recommendation import Recommendation
 from signalstorm.experiments.report import write_report
 from signalstorm.experiments.report.markup import element, join, raw
+from tests.experiments.recommendation_data import recommendation
 from tests.experiments.report.run_folder import write_run
 
 EVIL = "<script>alert(1)</script>"
@@ -60,22 +62,27 @@ def test_the_page_says_it_all(tmp_path: Path) -> None:
     found = page(write_run(tmp_path))
     text = re.sub(r"\s+", " ", found.text)
     for part in (
-        "Never worse than the present setting . T falls from 128 s to 26 s.",
+        "Never worse : The recommended setting ends the storm in 26.0 s instead of 128.0 s.",
         "128 s (90 s to not reached) 26 s (25 s to 27 s)",
         "150.5 s 26.1 s",
-        "85 % 100 %",
-        "20 s 20 s",
-        "Worst ratio, recommended over present storm by storm; below 1 is better 0.92 ×",
+        "Not converged within the horizon 15 % 0 %",
         "Not converged within the horizon 25 % 0 %",
+        "no setting can be quicker 20 s 20 s",
+        "Worst ratio of T recommended over present, storm by storm 0.92 ×",
         "50 to 66 per s",
+        "drop, reject-congestion",
         "what-if: no command sets it",
         "mme-new-connections-per-second 60 action attach drop",
         "default network-overload-protection mme-new-connections-per-second",
-        "overload: up to 167 requests/s",
+        "Present setting overload: up to 167 requests/s meet a policy server of 50/s The search nothing better",
+        "4.5 to 10 s of the rate",
         "5 storms present, 5 storms recommended; each point is a mean over 1 s.",
         "signalstorm tune lab-pcrf --out runs/lab-pcrf",
         "0f1e2d3c",
         "nop_rate 80 %",
+        "400 trials, 211 of them never worse; TPE, seed 0; 61.5 s",
+        "storms of the search 0-3, 17, 40",
+        "torch -",
     ):
         assert part in text
     assert text.index("Never worse") < text.index("What changes for the storm")
@@ -95,14 +102,15 @@ def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path: Path) ->
 
 
 def test_whatever_a_record_holds_is_shown_as_text(tmp_path: Path) -> None:
-    storms = [{"number": 20000, "fields": {EVIL: EVIL}, "ratio": 1.0, "worse": False}]
     changes: dict[str, Any] = {
         "scenario": {"name": EVIL, "hash": EVIL},
         "verdict": EVIL,
-        "diagnosis": [EVIL, {"present": EVIL}],
+        "diagnosis": [EVIL],
         "importance": {EVIL: 0.5},
-        "held_out": {"storms": storms, "worst_ratio": None},
+        "versions": {EVIL: EVIL},
     }
+    changes["held_out"] = recommendation()["held_out"]
+    changes["held_out"]["storms"][0]["fields"] = {EVIL: 1.0}
     folder = write_run(tmp_path, **changes)
     (folder / "command.txt").write_text(f"{EVIL}</dd>")
     write(folder, folder, ["staros"])
@@ -125,14 +133,27 @@ def test_files_of_an_older_recommendation_are_not_shown(tmp_path: Path) -> None:
 
 def test_a_worse_setting_is_said_first(tmp_path: Path) -> None:
     found = page(write_run(tmp_path, never_worse=False))
-    assert re.search(r"Recommended setting for lab-pcrf\s+WORSE than the present setting", found.text)
+    assert re.search(r"Recommended setting for lab-pcrf\s+Worse on a held-out storm", found.text)
+
+
+def test_what_was_changed_by_hand_is_said_first(tmp_path: Path) -> None:
+    sealed = Recommendation.model_validate(recommendation()).sealed().model_dump(mode="json")
+    sealed["nominal"]["lower_bound_s"] = 1.0
+    found = page(write_run(tmp_path, **sealed))
+    assert re.search(r"Recommended setting for lab-pcrf\s+Altered : changed after .*\(nominal\)", found.text)
 
 
 def test_a_run_with_little_in_it_still_gives_a_page(tmp_path: Path) -> None:
+    held_out = recommendation()["held_out"] | {"storms": [], "worst_ratio": None}
     changes: dict[str, Any] = {
-        key: None for key in ("nominal", "held_out", "importance", "diagnosis", "safe_interval", "versions")
+        "held_out": held_out,
+        "importance": None,
+        "diagnosis": [],
+        "safe_interval": {},
+        "changed": False,
     }
     text = page(write_run(tmp_path, series=False, **changes)).text
+    assert "No change" in text
     assert "This run has no series.csv" in text
     assert "This run kept no held-out storms" in text
 
