@@ -165,7 +165,8 @@ class RunFolder:
         keys = [key for key in differing if key in ("scenario", "scenario_hash")] or differing
         rule = f"the folder holds the run of another study ({_named(known, keys)})"
         asked = Shown(f"({_named(study, keys)})")
-        raise wrong_input(rule, asked, "give another --out or --name", file=str(self.path))
+        way_out = "give another --out or --name, or remove the folder"
+        raise wrong_input(rule, asked, way_out, file=str(self.path))
 
 
 def installed_versions() -> dict[str, str | None]:

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from signalstorm import __version__
-from signalstorm.envs.model import cache, scenario_file
+from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import SignalstormError, wrong_input
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.scenario import Scenario
@@ -94,8 +94,6 @@ def tune(
             return finished
         how = "going on with" if known else "started"
         _say(folder, f"{how} {study_name}: {spent.trials} trials of {spent.seeds} storms")
-        if cache.is_cold():
-            _log.info("first run on this machine: the kernels are compiled, which takes about half a minute")
         folder.mend_journal()
         study = Study(space, open_storage(storage, folder.journal), study_name, seed, digest(_identity(plan)))
         return _Run(folder, space, spent, study, jobs, progress).finish()

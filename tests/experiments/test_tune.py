@@ -150,6 +150,22 @@ def test_a_folder_of_another_study_is_refused(run: tuple[Recommendation, Path]) 
         tune(small_scenario(), knobs=KNOBS, out=run[1], budget=SMALL, seeds=5)
 
 
+def test_another_storage_gives_the_same_answer(
+    run: tuple[Recommendation, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"sqlite:///{tmp_path}/trials.db"
+    record = tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=SMALL, storage=url)
+    assert record.checks == run[0].checks
+    assert "SQLite does not stand several workers" in caplog.text
+    with pytest.raises(InputError, match="another study of the name small-lab"):
+        tune(small_scenario(), knobs=KNOBS, out=tmp_path / "other", budget=SMALL, seeds=5, storage=url)
+
+
+def test_a_storage_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--storage: cannot be opened"):
+        tune(small_scenario(), out=tmp_path / "run", budget=SMALL, storage="nothing://here")
+
+
 def test_the_command_refuses_the_folder_of_another_scenario(
     run: tuple[Recommendation, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
