@@ -94,10 +94,10 @@ def _refuse(source: Source) -> None:
     """Raise the error for a recommendation that only `force` exports."""
     way_out = "--force exports it all the same"
     if source.altered:
-        rule = "was changed after the search had written it, so its evidence may not be that of its setting"
-        raise wrong_input(rule, Shown(", ".join(source.altered)), way_out, file=source.origin)
+        rule = "must be as the search wrote it, or its evidence may not be that of its setting"
+        raise wrong_input(rule, Shown(f"changes in {', '.join(source.altered)}"), way_out, file=source.origin)
     if not source.never_worse:
         worst = source.record.held_out.worst_ratio
         shown = ABSENT if worst is None else Shown(f"a worst ratio of {worst:.3f}")
-        rule = "is worse than the present setting on at least one held-out storm, so it is not exported"
+        rule = "must not be worse than the present setting on any held-out storm"
         raise NotBetterError([Fault(source.origin, None, "recommended", rule, shown, way_out)])

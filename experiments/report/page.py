@@ -114,6 +114,8 @@ def _setting(report: Report) -> Iterable[Markup]:
     ]
     heads = ["knob", "present", "recommended", "safe interval", "how it is changed"]
     yield _table(heads, rows, "Safe interval: where T stays within 10 % of the best. Changes are in bold.", "stack")
+    if not report.files:
+        yield element("p", "There are no commands here: `signalstorm export` refuses this setting unless it is forced.")
     for i, (name, text) in enumerate(report.files.items()):
         button = element("button", f"Copy {name}", type="button", data_copy=f"file{i}", hidden=True)
         yield element("div", element("h3", name), button, class_="file")

@@ -70,7 +70,7 @@ class Report:
     comparisons: tuple[Comparison, ...]
     knobs: tuple[KnobRow, ...]
     files: Mapping[str, str]
-    """Configuration files by name."""
+    """Configuration files by name; none where an export refuses the setting."""
     charts: tuple[Chart, ...]
     """Empty where the run has no ``series.csv``."""
     storms: tuple[StormRow, ...]
@@ -165,14 +165,12 @@ def _diagnosis(sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _files(folder: Path, run: source.Source) -> dict[str, str]:
-    """Return the configuration files of the run; where there are none of this recommendation, what an export writes."""
+    """Return the configuration files of this recommendation, or what an export would write if it did not refuse."""
     names = (staros.SETTING, staros.ROLLBACK, staros.GATEWAY, staros.GATEWAY_ROLLBACK)
     found = {name: (folder / name).read_text("utf-8") for name in names if (folder / name).exists()}
-    return (
-        found
-        if found and all(run.sha256 in text for text in found.values())
-        else staros.files(run, releases.UNKNOWN, {})
-    )
+    if found and all(run.sha256 in text for text in found.values()):
+        return found
+    return staros.files(run, releases.UNKNOWN, {}) if run.never_worse and not run.altered else {}
 
 
 def _provenance(folder: Path, run: source.Source) -> Iterator[tuple[str, str]]:

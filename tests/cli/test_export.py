@@ -55,7 +55,7 @@ def test_export_refuses_a_worse_setting_with_1(run: Run, folder: Path) -> None:
     (folder / "recommendation.json").write_text(json.dumps(recommendation(never_worse=False)))
     code, out, err = run("export", folder)
     assert (code, out) == (EXIT_REJECTED, "")
-    assert "is worse than the present setting" in err
+    assert "must not be worse than the present setting" in err
     assert run("export", folder, "--force")[0] == EXIT_OK
 
 

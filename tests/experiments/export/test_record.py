@@ -80,7 +80,7 @@ def test_what_was_changed_by_hand_is_refused_unless_forced(tmp_path: Path) -> No
     sealed = Recommendation.model_validate(recommendation()).sealed().model_dump(mode="json")
     assert preview(sealed)["altered"] == []
     sealed["recommended"]["nop_rate"] = 80
-    with pytest.raises(InputError, match=r"changed after the search .*but got setting\. --force"):
+    with pytest.raises(InputError, match=r"as the search wrote it.*but got changes in setting\. --force"):
         write(sealed, tmp_path)
     for path in write(sealed, tmp_path, ["staros"], force=True):
         assert path.read_text().startswith("# ALTERED AFTER THE SEARCH")

@@ -227,7 +227,7 @@ def test_files_of_the_gateway_do_not_stay_behind(tmp_path: Path) -> None:
 
 def test_a_worse_setting_is_refused_unless_forced(tmp_path: Path) -> None:
     content = recommendation(never_worse=False)
-    with pytest.raises(NotBetterError, match=r"worse than the present setting.*worst ratio of 0.920.*--force"):
+    with pytest.raises(NotBetterError, match=r"worse than the present setting.*got a worst ratio of 0.920.*--force"):
         write(content, tmp_path)
     assert list(tmp_path.iterdir()) == []
     for path in write(content, tmp_path, ["staros"], force=True):

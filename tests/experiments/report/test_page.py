@@ -134,6 +134,10 @@ def test_files_of_an_older_recommendation_are_not_shown(tmp_path: Path) -> None:
 def test_a_worse_setting_is_said_first(tmp_path: Path) -> None:
     found = page(write_run(tmp_path, never_worse=False))
     assert re.search(r"Recommended setting for lab-pcrf\s+Worse on a held-out storm", found.text)
+    assert "refuses this setting" in found.text
+    assert "network-overload-protection" not in found.text
+    write(tmp_path, tmp_path, ["staros"], force=True)
+    assert "WORSE THAN THE PRESENT SETTING" in page(tmp_path).text
 
 
 def test_what_was_changed_by_hand_is_said_first(tmp_path: Path) -> None:
