@@ -118,9 +118,6 @@ def test_settings_that_change_in_mid_run_conserve() -> None:
         batch.set_settings(choices[rng.integers(0, len(choices), 8)])
 
 
-# -- the check itself ----------------------------------------------------------------------------------------------
-
-
 def half_way() -> Batch:
     """In the middle of a storm whose queues are full, with everything checked."""
     topology = {"gate": {}, "gateway": {"tx_s": 2.0}, "pcrf": {"rate_per_s": 50.0, "buffer": 117, "overflow": "refuse"}}

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# -- deadline queue ------------------------------------------------------------------------------------------------
-
 
 @dataclass
 class Slot:
@@ -87,9 +85,6 @@ class Moved:
     over: float
 
 
-# -- timer wheel ---------------------------------------------------------------------------------------------------
-
-
 def fired_uniformly(puts: list[tuple[int, int, float, int, int]], *, steps: int, lanes: int) -> tuple[Floats, Floats]:
     """Owners fired per step and lane, and those that wait, if each insertion is spread over its steps by hand."""
     fired = np.zeros((steps, lanes))
@@ -101,9 +96,6 @@ def fired_uniformly(puts: list[tuple[int, int, float, int, int]], *, steps: int,
             else:
                 waiting[lane] += n / (high - low)
     return fired, waiting
-
-
-# -- chance --------------------------------------------------------------------------------------------------------
 
 
 def poisson_pmf(mean: float, count: int) -> Floats:
@@ -122,9 +114,6 @@ def four_bytes() -> tuple[Floats, Floats]:
     one = np.full(256, 1.0 / 256.0)
     two = np.convolve(one, one)
     return np.arange(1021.0), np.convolve(two, two)
-
-
-# -- queueing theory -----------------------------------------------------------------------------------------------
 
 
 def mm1k_loss(rho: float, buffer: int) -> float:
