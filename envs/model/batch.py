@@ -82,8 +82,9 @@ class Batch:
             name: self._column([parameters.server_columns(s, name) for s in scenarios])
             for name in queued_servers(self.scenario)
         }
+        self._parts = parameters.kernel_classes(self._storms)
         self.plan: Plan = make_plan(
-            self.scenario, self._reach(longest or {}), width, record_every=record_every, check=check
+            self.scenario, self._parts, self._reach(longest or {}), width, record_every=record_every, check=check
         )
         tiles = -(-self.size // width)
         self._memory = np.zeros((tiles, int(self.plan.table[layout.P_SIZE])))
@@ -98,7 +99,7 @@ class Batch:
     def _reach(self, longest: Mapping[str, float]) -> Reach:
         """Find the longest delays of the batch [steps]."""
         end = round(self.scenario.horizon_s / self.dt)
-        classes = [parameters.class_columns(s, c) for s in self._storms for c in range(len(s.subscribers))]
+        classes = [parameters.class_columns(s, part) for s in self._storms for part in self._parts]
         short = max(max(rows[layout.C_REFUSED_HIGH], rows[layout.C_SILENT_HIGH]) for rows in classes)
         long = [1.0]
         for rows in classes:
@@ -113,7 +114,7 @@ class Batch:
         ]
         wait = max(float(np.nan_to_num(self.settings[:, 1]).max()), longest.get("nop_wait_s", 0.0))
         return Reach(
-            gate=round(wait / self.dt),
+            gate=round(wait / self.dt) + 1,
             short=min(int(short), end),
             long=min(int(max(long)), end),
             server={name: self._server_reach(name, longest) for name in self._servers},
@@ -180,16 +181,16 @@ class Batch:
 
     def _fill_classes(self) -> None:
         table = self.plan.table
-        classes = len(self.scenario.subscribers)
+        classes = len(self._parts)
         registered = self._rows(int(table[layout.P_REGISTERED]), classes)
         idle = self._rows(int(table[layout.P_IDLE]), classes)
         steady = np.zeros(self.size)
-        for c in range(classes):
+        for c, part in enumerate(self._parts):
             offset = int(table[layout.P_CLASS]) + c * layout.C_COUNT * self.plan.tile
-            for row, values in self._column([parameters.class_columns(s, c) for s in self._storms]).items():
+            for row, values in self._column([parameters.class_columns(s, part) for s in self._storms]).items():
                 self._put(offset, row, values)
-            share = self._column([{0: s.subscribers[c].registered_share} for s in self._storms])[0]
-            size = self._column([{0: float(s.subscribers[c].size)} for s in self._storms])[0]
+            share = self._column([{0: s.subscribers[part.group].registered_share} for s in self._storms])[0]
+            size = self._column([{0: part.size(s)} for s in self._storms])[0]
             flat = np.zeros(self._memory.shape[0] * self.plan.tile)
             flat[: self.size] = share * size
             registered[:, c, :] = flat.reshape(-1, self.plan.tile)

@@ -14,6 +14,9 @@ from signalstorm.envs.model.scenario_events import CapacityEvent, MassDetachEven
 
 Floats = npt.NDArray[np.float64]
 
+_UNLIMITED_PER_S = 1e9
+"""[1/s] a server without a rate, small enough for sums to stay exact."""
+
 NOBODY = 0.5
 """[subscribers] with fewer left a laboratory run is done, and a fluid backlog is empty."""
 CVAR_SHARE = 0.1
@@ -152,7 +155,7 @@ def watched_s(scenario: Scenario) -> float:
 def lower_bound_s(scenario: Scenario) -> float:
     """Return the time that no setting can beat: the fluid limit without any wasted work [s].
 
-    Demand enters at its own pace, mass detaches at theirs; every server passes at most its rate, less its foreign load,
+    Demand enters at its own pace, mass detaches at theirs; every server passes at most its rate, in order of arrival,
     from the first request on; nothing is refused, late or tried twice. Min-plus algebra: a server of cumulative
     capacity C turns cumulative arrivals A into D(t) = min over s <= t of A(s) + C(t) - C(s).
 
@@ -169,10 +172,14 @@ def lower_bound_s(scenario: Scenario) -> float:
     passed = arrived
     messages = [t.element for t in PROCEDURES[scenario.access]]
     for name, server in scenario.topology.servers().items():
-        capacity = _capacity(scenario, name, server.rate_per_s, server.other_load_per_s, time)
+        capacity = _capacity(scenario, name, server.rate_per_s, time)
         if capacity is not None:
+            # First in first out: own requests among foreign messages, all in units of one attach.
+            foreign = _foreign(scenario, name, server.other_load_per_s, time) / messages.count(name)
+            both = passed + foreign
             capacity = capacity / messages.count(name)
-            passed = np.minimum(np.minimum.accumulate(passed - capacity) + capacity, passed)
+            out = np.minimum(np.minimum.accumulate(both - capacity) + capacity, both)
+            passed = np.minimum(np.interp(out, both, passed), passed) if foreign[-1] > 0 else out
     left = (arrived[-1] if scenario.closed else arrived) - passed
     waiting = np.flatnonzero(left >= NOBODY)
     if waiting.size == 0:
@@ -196,12 +203,21 @@ def _arrivals(scenario: Scenario, time: Floats) -> Floats:
     return arrived
 
 
-def _capacity(scenario: Scenario, name: str, rate: float | None, foreign: float, time: Floats) -> Floats | None:
+def _foreign(scenario: Scenario, name: str, load_per_s: float, time: Floats) -> Floats:
+    """Return the foreign messages that have reached a server up to each instant."""
+    loads = np.full(time.shape, load_per_s)
+    for load in sorted((e for e in scenario.timeline if isinstance(e, OtherLoadEvent)), key=lambda e: e.time_s):
+        if load.target == name:
+            loads[time >= load.time_s] = load.value_per_s
+    return np.concatenate([[0.0], np.cumsum(loads[:-1]) * scenario.dt])
+
+
+def _capacity(scenario: Scenario, name: str, rate: float | None, time: Floats) -> Floats | None:
     """Return what a server can serve up to each instant, None if it has no limit."""
     changes = [e for e in scenario.timeline if isinstance(e, CapacityEvent) and e.target == name]
     if rate is None and not changes:
         return None
-    rates = np.full(time.shape, layout.NEVER if rate is None else rate)
+    rates = np.full(time.shape, _UNLIMITED_PER_S if rate is None else rate)
     for change in sorted(changes, key=lambda e: e.time_s):
         after = time >= change.time_s
         if change.until_s is None:
@@ -210,9 +226,4 @@ def _capacity(scenario: Scenario, name: str, rate: float | None, foreign: float,
             start = float(rates[after][0])
             part = np.clip((time[after] - change.time_s) / (change.until_s - change.time_s), 0.0, 1.0)
             rates[after] = start + part * (change.value - start)
-    loads = np.full(time.shape, foreign)
-    for load in sorted((e for e in scenario.timeline if isinstance(e, OtherLoadEvent)), key=lambda e: e.time_s):
-        if load.target == name:
-            loads[time >= load.time_s] = load.value_per_s
-    free = np.maximum(rates - loads, 0.0) * scenario.dt
-    return np.concatenate([[0.0], np.cumsum(free[:-1])])
+    return np.concatenate([[0.0], np.cumsum(rates[:-1]) * scenario.dt])

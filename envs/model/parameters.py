@@ -5,7 +5,7 @@ number per row.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,9 +82,40 @@ def timers(span: tuple[float, float], dt: float) -> tuple[float, float]:
     return float(low), float(max(round(span[1] / dt), low + 1))
 
 
-def class_columns(scenario: Scenario, c: int) -> dict[int, float]:
+class KernelClass(NamedTuple):
+    """Subscribers that the kernel counts together: a class, or the part of it that does or does not honour T3346.
+
+    Honouring is a handset's own property. Were a class with a share of such handsets counted as one, each of its
+    refusals would send that share into the back-off, also of those who have just shown that they ignore it.
+    """
+
+    group: int
+    """The class of the scenario."""
+    honours: bool | None
+    """Which part of it; None: all."""
+
+    def size(self, scenario: Scenario) -> float:
+        """Return how many they are."""
+        group = scenario.subscribers[self.group]
+        if self.honours is None:
+            return float(group.size)
+        honouring = float(round(group.size * group.honours_t3346_share))
+        return honouring if self.honours else group.size - honouring
+
+
+def kernel_classes(scenarios: Sequence[Scenario]) -> tuple[KernelClass, ...]:
+    """Return the kernel's classes for storms of one structure."""
+    found: list[KernelClass] = []
+    for c in range(len(scenarios[0].subscribers)):
+        shares = {scenario.subscribers[c].honours_t3346_share for scenario in scenarios}
+        split = len(shares) > 1 or not shares <= {0.0, 1.0}
+        found += [KernelClass(c, True), KernelClass(c, False)] if split else [KernelClass(c, None)]
+    return tuple(found)
+
+
+def class_columns(scenario: Scenario, part: KernelClass) -> dict[int, float]:
     """Return the rows of a class block of one storm."""
-    group, dt = scenario.subscribers[c], scenario.dt
+    group, dt = scenario.subscribers[part.group], scenario.dt
     ladder = group.ladder
     rows = dict.fromkeys(range(layout.C_COUNT), layout.NEVER)
     if isinstance(ladder, LaboratoryLadder):
@@ -103,9 +134,9 @@ def class_columns(scenario: Scenario, c: int) -> dict[int, float]:
     rows[layout.C_SILENT_LONG_LOW], rows[layout.C_SILENT_LONG_HIGH] = long_silent
     rows[layout.C_RESPONSE_LOW], rows[layout.C_RESPONSE_HIGH] = response
     rows[layout.C_RETRY_IS_RESPONSE] = float(isinstance(ladder, LaboratoryLadder))
-    rows[layout.C_HONOURS] = group.honours_t3346_share
+    rows[layout.C_HONOURS] = group.honours_t3346_share if part.honours is None else float(part.honours)
     rows[layout.C_CHURN] = group.churn_per_s * dt
-    rows[layout.C_SIZE] = float(group.size)
+    rows[layout.C_SIZE] = part.size(scenario)
     spread = min(refused[1] - refused[0], silent[1] - silent[0])
     rows[layout.C_SCATTER] = 1.0 / max(SCATTER_SHARE * spread, 1.0) if spread > 1.0 else 0.0
     return rows
@@ -185,7 +216,7 @@ def gate_rows(settings: Floats, dt: float) -> dict[int, Floats]:
         layout.Q_RATE: rate,
         layout.Q_MEAN: np.where(rate >= layout.NEVER, layout.NEVER, rate * dt),
         layout.Q_CAPACITY: queue,
-        layout.Q_PATIENCE: np.maximum(np.rint(wait / dt), 1.0),
+        layout.Q_PATIENCE: np.maximum(np.rint(wait / dt), 1.0) + 1.0,  # older than the wait, not just as old
     }
 
 

@@ -1,12 +1,13 @@
 """The plan of a batch: which queues a scenario needs, and where everything of a tile lies."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.kernels import draws, layout
+from signalstorm.envs.model.parameters import KernelClass
 from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import (
@@ -90,17 +91,20 @@ def queued_servers(scenario: Scenario) -> tuple[str, ...]:
     )
 
 
-def make_plan(scenario: Scenario, reach: Reach, tile: int, *, record_every: int, check: bool) -> Plan:
+def make_plan(
+    scenario: Scenario, parts: Sequence[KernelClass], reach: Reach, tile: int, *, record_every: int, check: bool
+) -> Plan:
     """Lay out a tile for storms that share the structure of ``scenario``.
 
     Args:
         scenario: Any storm of the batch; all have the same classes, elements and events.
+        parts: The kernel's classes.
         reach: The longest delays of the batch.
         tile: Storms per tile.
         record_every: Steps between records, 0 for none.
         check: Whether to check conservation in every step.
     """
-    builder = _Builder(scenario, tile)
+    builder = _Builder(scenario, parts, tile)
     builder.scalars(record_every, check)
     builder.classes()
     builder.subscribers(reach)
@@ -117,18 +121,19 @@ def ring_mask(reach: int) -> int:
 class _Builder:
     """Fills the table from top to bottom, and hands out space in the tile."""
 
-    def __init__(self, scenario: Scenario, tile: int) -> None:
+    def __init__(self, scenario: Scenario, parts: Sequence[KernelClass], tile: int) -> None:
+        self.parts = tuple(parts)
         self.scenario = scenario
         self.tile = tile
         self.names = queued_servers(scenario)
         self.cohort_list = [
             (c, attempt + 1)
-            for c, group in enumerate(scenario.subscribers)
-            for attempt in range(group.ladder.attempt_limit if isinstance(group.ladder, EpsLadder) else 1)
+            for c, ladder in enumerate(scenario.subscribers[part.group].ladder for part in self.parts)
+            for attempt in range(ladder.attempt_limit if isinstance(ladder, EpsLadder) else 1)
         ]
         self.cohorts = len(self.cohort_list)
         self.payload = self.cohorts + 1
-        classes = len(scenario.subscribers)
+        classes = len(self.parts)
         self.class_table = layout.P_COUNT
         self.server_table = self.class_table + classes * layout.PC_COUNT
         self.table = np.zeros(self.server_table + len(self.names) * layout.PS_COUNT, np.int64)
@@ -151,7 +156,7 @@ class _Builder:
         plain = not foreign and not scenario.timeline and not any(self.delayed(name) for name in self.names)
         values = {
             layout.P_COHORTS: self.cohorts,
-            layout.P_CLASSES: len(scenario.subscribers),
+            layout.P_CLASSES: len(self.parts),
             layout.P_SERVERS: len(self.names),
             layout.P_END: self.steps(scenario.horizon_s),
             layout.P_STOCHASTIC: scenario.stochastic,
@@ -189,19 +194,21 @@ class _Builder:
         return self.names.index(later[0]) if later else -1
 
     def classes(self) -> None:
-        self.table[layout.P_CLASS] = self.space(layout.C_COUNT * len(self.scenario.subscribers))
+        self.table[layout.P_CLASS] = self.space(layout.C_COUNT * len(self.parts))
         first = 0
-        for c, group in enumerate(self.scenario.subscribers):
+        for c, part in enumerate(self.parts):
+            group = self.scenario.subscribers[part.group]
             limited = isinstance(group.ladder, EpsLadder)
             count = sum(1 for cohort in self.cohort_list if cohort[0] == c)
             at = self.class_table + c * layout.PC_COUNT
             self.table[at + layout.PC_FIRST] = first
             self.table[at + layout.PC_COHORTS] = count
             self.table[at + layout.PC_LIMITED] = limited
+            self.table[at + layout.PC_GROUP] = part.group
             first += count
 
     def subscribers(self, reach: Reach) -> None:
-        table, classes = self.table, len(self.scenario.subscribers)
+        table, classes = self.table, len(self.parts)
         for index, lanes in (
             (layout.P_ARRIVE, self.payload),
             (layout.P_ACCEPT, self.payload),

@@ -227,7 +227,7 @@ def _conserve(base, plan, tile):
             first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
             for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
                 total += proc[i, b] + short[i, b]
-            k[K_ERROR, b] = max(k[K_ERROR, b], abs(total - size) / size)
+            k[K_ERROR, b] = max(k[K_ERROR, b], abs(total - size) / max(size, 1.0))
         owners = 0.0
         if plan[P_GATE] >= 0:
             owners += _conserve_queue(base, k, plan[P_GATE], b, True, tile)

@@ -56,7 +56,7 @@ def pace(base, plan, step, tile):
         q[Q_DRAW, b] = q[Q_MEAN, b]
     advance(base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_MASK], step, True, tile)
     collect(
-        base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_LINES], plan[P_GATE_MASK], step, share,
+        base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_LINES], plan[P_GATE_MASK], step, share, share,
         plan[P_ARRIVE], plan[P_GATE_OUT], tile,
     )  # fmt: skip
     expired = 0

@@ -73,8 +73,9 @@ requests of the step in which their handsets sent them, so that the mean age tra
     PC_FIRST,  # its first cohort
     PC_COHORTS,  # its number of cohorts (attempt limit)
     PC_LIMITED,  # 1: attempts are limited and the long timer follows; 0: the same cohort again
+    PC_GROUP,  # class of the scenario that it belongs to
     PC_COUNT,
-) = range(4)
+) = range(5)
 
 # -- plan: one entry per server --------------------------------------------------------------------------------
 (
@@ -121,12 +122,15 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_DRAW,  # what can be served in this step
     Q_IN,  # offered in this step
     Q_FOREIGN_IN,  # of which foreign
+    Q_LATER_IN,  # of which follow an answer that this server gave in the step before
     Q_LOW,  # first entry that was neither served nor timed out before this step
     Q_START,  # the same after ageing
     Q_NEXT,  # service reaches up to here
     Q_EXPIRED,  # timed out in this step
     Q_FRESH,  # served in time in this step
     Q_TAKEN,  # admitted in this step
+    Q_PASS,  # admitted share of the other requests
+    Q_PASS_LATER,  # admitted share of those
     Q_OVER,  # found the buffer full in this step
     Q_REPEATED,  # repeats in this step
     Q_SUM_OFFERED,
@@ -137,7 +141,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_SUM_REPEATED,
     Q_PEAK,  # largest number of entries waiting
     Q_COUNT,
-) = range(34)
+) = range(37)
 
 # -- per-storm scalars -----------------------------------------------------------------------------------------
 (

@@ -16,9 +16,12 @@ from signalstorm.envs.model.kernels.layout import (
     Q_EXPIRED,
     Q_FRESH,
     Q_IN,
+    Q_LATER_IN,
     Q_LOW,
     Q_NEXT,
     Q_OVER,
+    Q_PASS,
+    Q_PASS_LATER,
     Q_PATIENCE,
     Q_PEAK,
     Q_POINTER,
@@ -60,7 +63,13 @@ def advance(base, offset, ring_offset, mask, step, purging, tile):
         reached = min(head + q[Q_DRAW, b], admitted)
         fresh = max(reached - start, 0.0)
         room = max(q[Q_CAPACITY, b] - (admitted - reached), 0.0)
-        taken = min(q[Q_IN, b], room)
+        # A question that follows an answer takes the place that the answer has left, before anybody else.
+        later = min(q[Q_LATER_IN, b], room)
+        others = q[Q_IN, b] - q[Q_LATER_IN, b]
+        first = min(others, room - later)
+        taken = later + first
+        q[Q_PASS, b] = first / others if others > 0.0 else 1.0
+        q[Q_PASS_LATER, b] = later / q[Q_LATER_IN, b] if q[Q_LATER_IN, b] > 0.0 else 1.0
         expired = start - low
         over = q[Q_IN, b] - taken
         q[Q_LOW, b] = low
@@ -85,10 +94,11 @@ def advance(base, offset, ring_offset, mask, step, purging, tile):
 
 
 @njit(error_model="numpy")
-def collect(base, offset, ring_offset, lines_offset, mask, step, payload, inflow_offset, out_offset, tile):
+def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload, inflow_offset, out_offset, tile):
     """Find the payload of what was served in time and of what timed out, then write this step's line.
 
-    ``out_offset`` has two payloads, served in time and timed out; both are overwritten.
+    ``out_offset`` has two payloads, served in time and timed out; both are overwritten. The first ``stage`` numbers of
+    a payload are the first transaction's, the others follow an answer of the same server.
     """
     q = block(base, offset, Q_COUNT, tile)
     ring = block(base, ring_offset, mask + 1, tile)
@@ -121,4 +131,5 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, payload, inflow
     first = (step & mask) * payload
     for k in range(payload):
         for b in range(len(tile)):
-            lines[first + k, b] = inflow[k, b] * (1.0 / q[Q_IN, b] if q[Q_IN, b] > 0.0 else 0.0)
+            part = q[Q_PASS, b] if k < stage else q[Q_PASS_LATER, b]
+            lines[first + k, b] = inflow[k, b] * part / q[Q_TAKEN, b] if q[Q_TAKEN, b] > 0.0 else 0.0

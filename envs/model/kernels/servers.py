@@ -2,7 +2,7 @@
 
 from numba import njit
 
-from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT, draw_poisson
+from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, SCRATCH_COUNT, draw_poisson
 from signalstorm.envs.model.kernels.layout import (
     FIRST_SERVER,
     FOREIGN,
@@ -40,8 +40,11 @@ from signalstorm.envs.model.kernels.layout import (
     Q_FOREIGN_IN,
     Q_IN,
     Q_LATENCY,
+    Q_LATER_IN,
     Q_MEAN,
     Q_OVER,
+    Q_PASS,
+    Q_PASS_LATER,
     Q_PATIENCE,
     Q_REFUSES,
     Q_REPEAT,
@@ -105,10 +108,13 @@ def _offer(base, plan, at, step, sessions, tile):
                 q[Q_FOREIGN_IN, b] = q[Q_FOREIGN, b]
     for b in range(len(tile)):
         q[Q_IN, b] = 0.0
+        q[Q_LATER_IN, b] = 0.0
     for stage in range(stages):
         for k in range(cohorts):
             for b in range(len(tile)):
-                q[Q_IN, b] += inflow[stage * (cohorts + 1) + k, b]
+                n = inflow[stage * (cohorts + 1) + k, b]
+                q[Q_IN, b] += n
+                q[Q_LATER_IN, b] += n if stage > 0 else 0.0
     for b in range(len(tile)):
         kpi[K_STEP_SESSIONS, b] += q[Q_IN, b] if sessions else 0.0
         q[Q_FOREIGN_IN, b] += q[Q_BURST, b]
@@ -169,7 +175,7 @@ def _answer(base, plan, at, step, tile):
     payload = plan[at + PS_WIDTH]
     inflow = block(base, plan[at + PS_INFLOW], payload, tile)
     collect(
-        base, offset, plan[at + PS_RING], plan[at + PS_LINES], plan[at + PS_MASK], step, payload,
+        base, offset, plan[at + PS_RING], plan[at + PS_LINES], plan[at + PS_MASK], step, plan[P_COHORTS] + 1, payload,
         plan[at + PS_INFLOW], plan[at + PS_OUT], tile,
     )  # fmt: skip
     refused = 0
@@ -177,19 +183,21 @@ def _answer(base, plan, at, step, tile):
     for b in range(len(tile)):
         refused += (q[Q_OVER, b] > 0.0) & (q[Q_REFUSES, b] > 0.0)
         lost += (q[Q_OVER, b] > 0.0) & (q[Q_REFUSES, b] == 0.0)
+    share = plan[P_COHORTS] + 1
+    if refused + lost > 0:
+        # From here on the inflow is what found the buffer full.
+        for k in range(payload):
+            for b in range(len(tile)):
+                inflow[k, b] *= 1.0 - (q[Q_PASS, b] if k < share else q[Q_PASS_LATER, b])
     if plan[at + PS_DELAY] >= 0:
         _delay(base, plan, at, lost, step, tile)
-    share = plan[P_COHORTS] + 1
     stages = plan[at + PS_STAGES]
     fail = block(base, plan[P_REFUSE], share, tile)
     if refused > 0:
-        d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
-        for b in range(len(tile)):
-            d[D_PART, b] = q[Q_OVER, b] * q[Q_REFUSES, b] / q[Q_IN, b] if q[Q_OVER, b] > 0.0 else 0.0
         for stage in range(stages):
             for k in range(share):
                 for b in range(len(tile)):
-                    fail[k, b] += d[D_PART, b] * inflow[stage * share + k, b]
+                    fail[k, b] += q[Q_REFUSES, b] * inflow[stage * share + k, b]
     # Before sending on: the next transaction may queue at this very server, in the next step.
     for k in range(payload):
         for b in range(len(tile)):
@@ -220,11 +228,9 @@ def _delay(base, plan, at, lost, step, tile):
             delay[failure + k, b] += out[payload + k, b]
     if lost > 0:
         for b in range(len(tile)):
-            silent = (q[Q_OVER, b] > 0.0) & (q[Q_REFUSES, b] == 0.0)
-            part = q[Q_OVER, b] / q[Q_IN, b] if silent else 0.0
             failure = ((step + int(q[Q_TIMER, b])) & mask) * 2 * payload + payload
             for k in range(payload):
-                delay[failure + k, b] += part * inflow[k, b]
+                delay[failure + k, b] += (1.0 - q[Q_REFUSES, b]) * inflow[k, b]
     now = (step & mask) * 2 * payload
     for k in range(2 * payload):
         for b in range(len(tile)):

@@ -20,12 +20,15 @@ from signalstorm.envs.model.kernels.layout import (
     EVENT_LATENCY,
     EVENT_RATE,
     P_CLASS,
+    P_CLASS_TABLE,
     P_CLASSES,
     P_EVENT,
     P_EVENTS,
     P_LAST_EVENT,
     P_REGISTERED,
     P_SERVER_TABLE,
+    PC_COUNT,
+    PC_GROUP,
     PS_BLOCK,
     PS_COUNT,
     Q_BURST,
@@ -58,7 +61,7 @@ def _apply(base, plan, event, b, step, tile):
     target = int(event[E_TARGET, b])
     if kind == EVENT_DETACH:
         for c in range(plan[P_CLASSES]):
-            if target < 0 or target == c:
+            if target < 0 or target == plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_GROUP]:
                 _detach(base, plan, b, c, event[E_VALUE, b], int(event[E_EXTRA, b]), step, tile)
         return
     q = block(base, plan[plan[P_SERVER_TABLE] + target * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
