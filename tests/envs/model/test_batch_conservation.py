@@ -25,20 +25,24 @@ def batch_of(scenario: Scenario, *, vary: bool = False, storms: int = STORMS) ->
 
 
 def stocks(batch: Batch) -> dict[str, Floats]:
-    """Where the subscribers are, read from the tiles themselves; shape (rows, classes)."""
-    table, classes = batch.plan.table, len(batch.scenario.subscribers)
-    found = {
-        name: batch._take(batch._rows(int(table[at]), classes)).T
-        for name, at in (
-            ("registered", layout.P_REGISTERED),
-            ("idle", layout.P_IDLE),
-            ("long timer", layout.P_LONG_STOCK),
-        )
+    """Where the subscribers are, read from the tiles themselves; shape (rows, classes of the scenario)."""
+    table = batch.plan.table
+    parts = int(table[layout.P_CLASSES])
+    at = int(table[layout.P_CLASS_TABLE])
+    groups = [int(table[at + part * layout.PC_COUNT + layout.PC_GROUP]) for part in range(parts)]
+    cohorts = [groups[part] for part, _ in batch.plan.cohorts]
+    places = {
+        "registered": (layout.P_REGISTERED, groups),
+        "idle": (layout.P_IDLE, groups),
+        "long timer": (layout.P_LONG_STOCK, groups),
+        "short timer": (layout.P_SHORT_STOCK, cohorts),
+        "procedure": (layout.P_PROC, cohorts),
     }
-    cohorts = batch.plan.cohorts
-    for name, at in (("procedure", layout.P_PROC), ("short timer", layout.P_SHORT_STOCK)):
-        lines = batch._take(batch._rows(int(table[at]), len(cohorts))).T
-        found[name] = np.stack([lines[:, [c == k for c, _ in cohorts]].sum(axis=1) for k in range(classes)], axis=1)
+    found = {}
+    for name, (row, owners) in places.items():
+        numbers = batch._take(batch._rows(int(table[row]), len(owners)))
+        mine = [[owner == group for owner in owners] for group in range(len(batch.scenario.subscribers))]
+        found[name] = np.stack([numbers[rows].sum(axis=0) for rows in mine], axis=1)
     return found
 
 

@@ -71,6 +71,10 @@ AWAY: dict[str, tuple[Scenario, int]] = {
         ),
         80,
     ),
+    "HSS that is asked twice, full": (
+        crowd({"hss": {"rate_per_s": 50.0, "buffer": 50, "overflow": "refuse"}}),
+        40,
+    ),
     "EPS, mass detach, refused": (
         detached({"database": {"rate_per_s": 60.0, "buffer": 150, "overflow": "refuse", "timer_s": 5.0}}),
         40,
