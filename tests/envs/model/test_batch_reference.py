@@ -72,7 +72,12 @@ AWAY: dict[str, tuple[Scenario, int]] = {
         80,
     ),
     "HSS that is asked twice, full": (
-        crowd({"hss": {"rate_per_s": 50.0, "buffer": 50, "overflow": "refuse"}}),
+        crowd(
+            {"hss": {"rate_per_s": 200.0, "buffer": 100, "overflow": "refuse"}},
+            400.0,
+            subscribers=handsets(4000, LABORATORY),
+            horizon_s=100.0,
+        ),
         40,
     ),
     "EPS, mass detach, refused": (
