@@ -115,6 +115,9 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
                 queue_wait_s=_number(merged.get("nop_queue_wait_s")),
             )
             values["nop_queue"] = queue
+    if topology.links is not None:
+        for name in ("rto_min_ms", "rto_initial_ms", "rto_max_ms", "max_assoc_retx"):
+            values[name] = merged.get(name, getattr(topology.links, name))
     if topology.gateway is not None:
         timeout_ms = 1000 * topology.gateway.t3_response_s
         values["gtpc_timeout_ms"] = merged.get("gtpc_timeout_ms", timeout_ms)

@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.kernels import layout
-from signalstorm.envs.model.procedures import PROCEDURES
+from signalstorm.envs.model.procedures import PROCEDURES, REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_events import CapacityEvent, MassDetachEvent, OtherLoadEvent
+from signalstorm.envs.model.scenario_events import CapacityEvent, HlrResetEvent, MassDetachEvent, OtherLoadEvent
+from signalstorm.envs.model.scenario_topology import Links
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,6 +43,14 @@ class Outcomes:
     dropped: Floats
     expired: Floats
     late: Floats
+    lost_by_imsimgr: Floats
+    """Requests that an overloaded IMSI manager lost before the gate."""
+    refreshes: Floats
+    refreshes_failed: Floats
+    detaches_network: Floats
+    detaches_subscriber: Floats
+    imsimgr_cpu_peak: Floats
+    """Largest smoothed utilisation, NaN without an IMSI manager."""
     session_requests: Floats
     peak_request_rate_per_s: Floats
     peak_admitted_rate_per_s: Floats
@@ -59,6 +68,12 @@ class Outcomes:
     """Messages that found each queue full."""
     queue_peak: dict[str, Floats]
     """Most messages waiting in each queue."""
+    link_tx: dict[str, Floats]
+    """Messages sent on each signalling link."""
+    link_rx: dict[str, Floats]
+    """Answers received on each signalling link."""
+    link_congested_s: dict[str, Floats]
+    """Time for which each link's alarm was up [s]."""
 
     def pick(self, rows: npt.ArrayLike) -> "Outcomes":
         """Return the outcomes of some rows, in any shape of row numbers."""
@@ -81,6 +96,9 @@ def outcomes(batch: Batch) -> Outcomes:
     names = [name for name in batch.plan.queues if batch.plan.queue_offset(name) >= 0]
     queues = {name: batch.queue(name) for name in names}
 
+    names_of_links = scenario.topology.links.names() if scenario.topology.links else ()
+    links = batch.links()
+
     def time(row: int) -> Floats:
         return np.where(k[row] < 0, np.nan, np.maximum(k[row] * dt - origin, 0.0))
 
@@ -101,6 +119,12 @@ def outcomes(batch: Batch) -> Outcomes:
         dropped=k[layout.K_DROPPED],
         expired=k[layout.K_EXPIRED],
         late=k[layout.K_LATE],
+        lost_by_imsimgr=k[layout.K_OVERLOAD],
+        refreshes=k[layout.K_REFRESHES],
+        refreshes_failed=k[layout.K_REFRESHES_FAILED],
+        detaches_network=k[layout.K_DETACH_NETWORK],
+        detaches_subscriber=k[layout.K_DETACH_SUBSCRIBER],
+        imsimgr_cpu_peak=batch.imsimgr_peak(),
         session_requests=k[layout.K_SESSIONS],
         peak_request_rate_per_s=np.maximum(k[layout.K_PEAK_ATTEMPTS], k[layout.K_BIN_ATTEMPTS]) / bins,
         peak_admitted_rate_per_s=np.maximum(k[layout.K_PEAK_ADMITTED], k[layout.K_BIN_ADMITTED]) / bins,
@@ -113,6 +137,9 @@ def outcomes(batch: Batch) -> Outcomes:
         stale={name: q[layout.Q_SUM_STALE] for name, q in queues.items()},
         overflow={name: q[layout.Q_SUM_OVER] for name, q in queues.items()},
         queue_peak={name: q[layout.Q_PEAK] for name, q in queues.items()},
+        link_tx={name: links[i, layout.L_SUM_TX] for i, name in enumerate(names_of_links)},
+        link_rx={name: links[i, layout.L_SUM_RX] for i, name in enumerate(names_of_links)},
+        link_congested_s={name: links[i, layout.L_SUM_CONGESTED] * dt for i, name in enumerate(names_of_links)},
     )
 
 
@@ -168,6 +195,8 @@ def lower_bound_s(scenario: Scenario) -> float:
     """
     count = max(round(scenario.horizon_s / scenario.dt), 1)
     time = np.arange(count + 1, dtype=np.float64) * np.float64(scenario.dt)
+    if scenario.topology.links is not None:
+        return _linked_bound_s(scenario, scenario.topology.links, time)
     arrived = _arrivals(scenario, time)
     passed = arrived
     messages = [t.element for t in PROCEDURES[scenario.access]]
@@ -186,6 +215,39 @@ def lower_bound_s(scenario: Scenario) -> float:
         return 0.0
     last = int(waiting[-1])
     return float("inf") if last == count else max(float(time[last + 1]) - scenario.convergence.count_from_s, 0.0)
+
+
+def _linked_bound_s(scenario: Scenario, links: Links, time: Floats) -> float:
+    """Return the bound of a network behind signalling links: its backlog in messages, refreshes and attaches alike."""
+    dt = scenario.dt
+    flagged = np.zeros_like(time)
+    for event in scenario.timeline:
+        if isinstance(event, HlrResetEvent):
+            size = sum(group.size * group.registered_share for group in scenario.subscribers)
+            flagged += event.share * size * (time >= event.time_s)
+    hazard = np.zeros_like(time)
+    if scenario.activity is not None:
+        points = np.array(scenario.activity.points)
+        hazard = np.interp(time, points[:, 0], points[:, 1]) * scenario.activity.scale * (flagged > 0)
+    refreshed = flagged * -np.expm1(-np.concatenate([[0.0], np.cumsum(hazard[:-1]) * dt]))
+    churn = sum(group.size * group.registered_share * group.churn_per_s for group in scenario.subscribers)
+    attaches = _arrivals(scenario, time) + churn * time
+    messages = refreshed * len(REFRESH_GPRS) + attaches * len(PROCEDURES[scenario.access])
+    rate = np.zeros_like(time)
+    for link, name in enumerate(links.names()):
+        share = links.stp_rate_shares[link // links.links_per_stp] if links.stp_rate_shares else 1.0
+        own = np.full_like(time, links.rate_per_s * share)
+        for change in scenario.timeline:
+            if isinstance(change, CapacityEvent) and change.target in ("*", name, name.partition("/")[0]):
+                own[time >= (change.until_s or change.time_s)] = change.value
+        rate += own
+    capacity = np.concatenate([[0.0], np.cumsum(rate[:-1]) * dt])
+    passed = np.minimum(np.minimum.accumulate(messages - capacity) + capacity, messages)
+    waiting = np.flatnonzero((messages - passed >= NOBODY) & (time >= scenario.convergence.count_from_s))
+    if waiting.size == 0:
+        return 0.0
+    last = int(waiting[-1])
+    return float("inf") if last + 1 >= time.size else float(time[last + 1]) - scenario.convergence.count_from_s
 
 
 def _arrivals(scenario: Scenario, time: Floats) -> Floats:

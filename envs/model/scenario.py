@@ -16,6 +16,7 @@ from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.scenario_events import Event
 from signalstorm.envs.model.scenario_parts import (
     DRAWN,
+    Activity,
     ClockTime,
     Convergence,
     Demand,
@@ -63,8 +64,8 @@ class Scenario(Part):
     """What it shows, in plain words."""
     source: str
     """Where its figures come from."""
-    access: Literal["eps"]
-    """The access: LTE attach procedures."""
+    access: Literal["eps", "gprs"]
+    """The access: LTE (eps) or 2G and 3G (gprs) attach procedures."""
     closed: Flag = False
     """Laboratory run: everybody starts unattached and the run is over when everybody is registered."""
     stochastic: Flag = True
@@ -77,6 +78,8 @@ class Scenario(Part):
     """What starts the storm."""
     timeline: tuple[Event, ...] = ()
     """What happens, in any order."""
+    activity: Activity | None = None
+    """When flagged subscribers become active; null: they never refresh."""
     topology: Topology
     """The elements of the network."""
     present: Annotated[Mapping[str, KnobValue], BeforeValidator(_present)] = {}

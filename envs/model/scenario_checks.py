@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
 from signalstorm.envs.model.knob_table import KNOBS
-from signalstorm.envs.model.scenario_events import EVERYONE, CapacityEvent, LatencyEvent, MassDetachEvent
+from signalstorm.envs.model.scenario_events import (
+    EVERYONE,
+    CapacityEvent,
+    HlrResetEvent,
+    LatencyEvent,
+    LinkEvent,
+    MassDetachEvent,
+)
 from signalstorm.envs.model.wording import nearest
 
 if TYPE_CHECKING:
@@ -44,6 +51,8 @@ def patience_s(scenario: "Scenario") -> tuple[float, str]:
     if topology.gateway and topology.pcrf and "pcrf" in limited:
         rest = topology.gateway.tx_s - topology.pcrf.latency_s
         found.append((rest if rest > 0 else topology.gateway.tx_s, "topology.gateway.tx_s"))
+    if topology.links:
+        found.append((topology.links.map_timer_s, "topology.links.map_timer_s"))
     for name in ("hss", "database"):
         server = getattr(topology, name)
         if server and name in limited:
@@ -104,7 +113,13 @@ def _targets(scenario: "Scenario") -> Iterator[Finding]:
     servers = scenario.topology.servers()
     classes = [EVERYONE, *(group.name for group in scenario.subscribers)]
     for number, event in enumerate(scenario.timeline):
-        if isinstance(event, MassDetachEvent):
+        if isinstance(event, HlrResetEvent):
+            known = ["hlr"]
+        elif isinstance(event, LinkEvent) or (isinstance(event, CapacityEvent) and "stp" in event.target):
+            links = scenario.topology.links
+            names = links.names() if links else ()
+            known = [EVERYONE, *dict.fromkeys(name.partition("/")[0] for name in names), *names] if links else []
+        elif isinstance(event, MassDetachEvent):
             known = classes
         elif isinstance(event, LatencyEvent):
             known = [name for name, server in servers.items() if "latency_s" in type(server).model_fields]
