@@ -48,6 +48,9 @@ T3346_SPREAD = 0.1
 """The MME sends a value uniform within 10 % of the configured one (StarOS Release 17 change reference, p. 320)."""
 
 
+ALARM_HOLD_S = 10.0
+"""A link that flaps faster stays one alarm in the log; its congestion itself is counted in every step [s]."""
+
 SCATTER_SHARE = 0.1
 """Chance in the handsets' timers evens out over this share of their spread."""
 
@@ -307,6 +310,7 @@ def link_rows(fields: Mapping[str, Floats], settings: Floats, dt: float) -> dict
         layout.L_RTO_MAX: steps("rto_max_ms"),
         layout.L_RETRANSMISSIONS: _override(fields["max_assoc_retx"], knob["max_assoc_retx"]),
         layout.L_PATIENCE: np.maximum(np.rint(fields["map_timer_s"] / dt), 1.0),
+        layout.L_HOLD: np.full_like(fields["window"], max(round(ALARM_HOLD_S / dt), 1)),
     }
 
 

@@ -325,8 +325,11 @@ requests of the step in which their handsets sent them, so that the mean age tra
     L_SUM_CONGESTED,  # steps with the alarm up
     L_SUM_STALLS,
     L_FLUSH,  # 1: empty the queue in this step
+    L_HOLD,  # [steps] for which a link is free of congestion before the log of alarms says so
+    L_CALM,  # [steps] for which it has been
+    L_LOGGED,  # 1: up by the log
     L_COUNT,
-) = range(40)
+) = range(43)
 
 # -- block of the IMSI manager ---------------------------------------------------------------------------------
 (

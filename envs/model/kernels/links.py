@@ -11,6 +11,7 @@ from signalstorm.envs.model.kernels.alarms import log_alarm
 from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, SCRATCH_COUNT, draw_poisson
 from signalstorm.envs.model.kernels.layout import (
     L_ADMITTED,
+    L_CALM,
     L_CLEAR,
     L_CONGESTED,
     L_COUNT,
@@ -21,7 +22,9 @@ from signalstorm.envs.model.kernels.layout import (
     L_EXPIRIES,
     L_FLUSH,
     L_FRESH,
+    L_HOLD,
     L_IN,
+    L_LOGGED,
     L_LOW,
     L_MEAN,
     L_NEXT,
@@ -232,8 +235,11 @@ def _carry(base, plan, link, step, tile):
         after = 1.0 if raised else (0.0 if cleared else before)
         k[L_CONGESTED, b] = after
         k[L_SUM_CONGESTED, b] += after
-        if after != before:
-            log_alarm(base, plan, b, step, link, after, tile)
+        k[L_CALM, b] = 0.0 if after > 0.0 else k[L_CALM, b] + 1.0
+        logged = after > 0.0 or (k[L_LOGGED, b] > 0.0 and k[L_CALM, b] < k[L_HOLD, b])
+        if logged != (k[L_LOGGED, b] > 0.0):
+            k[L_LOGGED, b] = 1.0 if logged else 0.0
+            log_alarm(base, plan, b, step, link, k[L_LOGGED, b], tile)
 
 
 @njit(error_model="numpy")
