@@ -204,10 +204,11 @@ _ROWS = (
         unit="s",
         low=1,
         high=300,
+        scale="log",
         default=10,
         rule="keep it below the response time-out of the Diameter endpoint",
-        command="diameter pending-timeout {diameter_tx_s}",
-        source="CLI-R19 p1062; default: RFC 4006 section 13",
+        command="diameter request-timeout {diameter_tx_s}",
+        source="CLI-R18 p8108 (policy control, Gx); default: RFC 4006 section 13",
     ),
     Knob(
         name="rto_min_ms",

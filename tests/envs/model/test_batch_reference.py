@@ -71,6 +71,15 @@ AWAY: dict[str, tuple[Scenario, int]] = {
         ),
         80,
     ),
+    "HSS that is asked twice, full": (
+        crowd(
+            {"hss": {"rate_per_s": 200.0, "buffer": 100, "overflow": "refuse"}},
+            400.0,
+            subscribers=handsets(4000, LABORATORY),
+            horizon_s=100.0,
+        ),
+        40,
+    ),
     "EPS, mass detach, refused": (
         detached({"database": {"rate_per_s": 60.0, "buffer": 150, "overflow": "refuse", "timer_s": 5.0}}),
         40,

@@ -18,6 +18,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_EXPIRED,
     Q_FRESH,
     Q_IN,
+    Q_LATER_IN,
     Q_OVER,
     Q_PATIENCE,
     Q_SERVED_SUM,
@@ -72,17 +73,19 @@ def _draw_loop(base: Any, plan: Any, means: Any, first: Any, element: Any, out: 
 
 
 def queue(
-    inflow: Floats, draws: Floats, patience: Floats, capacity: Floats, *, purging: bool, mask: int
+    inflow: Floats, draws: Floats, patience: Floats, capacity: Floats, *, purging: bool, mask: int, stages: int = 1
 ) -> tuple[dict[str, Floats], Floats, Floats]:
     """Run deadline queues side by side.
 
     Args:
-        inflow: Payload offered, shape (steps, storms, payload); the last number of a payload is no count.
+        inflow: Payload offered, shape (steps, storms, payload): one part per stage; the last number of each part is
+            no count.
         draws: What can be served, shape (steps, storms).
         patience: Age at which an entry times out [steps], shape (steps, storms).
         capacity: Entries that fit, shape (steps, storms).
         purging: Whether what times out leaves.
         mask: Ring length less one.
+        stages: Transactions at this queue; those after the first follow one of its answers.
 
     Returns:
         Totals by name, shape (steps, storms); the payload served in time and the payload timed out,
@@ -93,7 +96,9 @@ def queue(
     memory = np.zeros(width * (Q_COUNT + length + length * payload + payload + 2 * payload))
     totals = np.zeros((len(TOTALS), steps, width))
     out = np.zeros((steps, width, 2, payload))
-    _queue_all(memory.ctypes.data, mask, purging, inflow, draws, patience, capacity, totals, out, tile_of(width))
+    _queue_all(
+        memory.ctypes.data, mask, purging, stages, inflow, draws, patience, capacity, totals, out, tile_of(width)
+    )
     return dict(zip(TOTALS, totals, strict=True)), out[:, :, 0], out[:, :, 1]
 
 
@@ -101,6 +106,7 @@ def _queue_loop(
     base: Any,
     mask: Any,
     purging: Any,
+    stages: Any,
     inflow: Any,
     draws: Any,
     patience: Any,
@@ -111,6 +117,7 @@ def _queue_loop(
 ) -> None:
     width = len(tile)
     payload = inflow.shape[2]
+    stage = payload // stages
     ring = Q_COUNT * width
     lines = ring + (mask + 1) * width
     offered = lines + (mask + 1) * width * payload
@@ -121,15 +128,17 @@ def _queue_loop(
     for step in range(len(inflow)):
         for b in range(width):
             q[Q_IN, b] = 0.0
+            q[Q_LATER_IN, b] = 0.0
             for k in range(payload):
                 arrive[k, b] = inflow[step, b, k]
-                if k < payload - 1:
+                if k % stage < stage - 1:
                     q[Q_IN, b] += inflow[step, b, k]
+                    q[Q_LATER_IN, b] += inflow[step, b, k] if k >= stage else 0.0
             q[Q_DRAW, b] = draws[step, b]
             q[Q_PATIENCE, b] = patience[step, b]
             q[Q_CAPACITY, b] = capacity[step, b]
         advance(base, 0, ring, mask, step, purging, tile)
-        collect(base, 0, ring, lines, mask, step, payload, offered, leaves, tile)
+        collect(base, 0, ring, lines, mask, step, stage, payload, offered, leaves, tile)
         for b in range(width):
             for i in range(2):
                 for k in range(payload):

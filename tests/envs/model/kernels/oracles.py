@@ -25,9 +25,10 @@ class Slot:
 class SlotQueue:
     """A first-in-first-out queue with a patience, as a list of slots."""
 
-    def __init__(self, payload: int, *, purging: bool) -> None:
+    def __init__(self, payload: int, *, purging: bool, stages: int = 1) -> None:
         self._slots: deque[Slot] = deque()
         self._payload, self._purging = payload, purging
+        self._stage = payload // stages
 
     @property
     def waiting(self) -> float:
@@ -64,13 +65,27 @@ class SlotQueue:
         return fresh
 
     def _admit(self, step: int, offered: Floats, capacity: float) -> tuple[float, float]:
-        total = float(offered[:-1].sum())
-        taken = min(total, max(capacity - self.waiting, 0.0))
-        if taken > 0.0:
+        """What follows an answer of this queue first, then the others in proportion."""
+        new, later = offered.copy(), offered.copy()
+        new[self._stage :] = 0.0
+        later[: self._stage] = 0.0
+        room = max(capacity - self.waiting, 0.0)
+        taken = np.zeros(self._payload)
+        for part in (later, new):
+            total = self.entries(part)
+            if total > 0.0:
+                share = min(total, room) / total
+                taken += share * part
+                room -= share * total
+        entries = self.entries(taken)
+        if entries > 0.0:
             for grace in (0,) if self._purging else (0, 1):
-                entries = taken if self._purging else taken / 2
-                self._slots.append(Slot(step, entries, offered / total, grace))
-        return taken, total - taken
+                self._slots.append(Slot(step, entries if self._purging else entries / 2, taken / entries, grace))
+        return entries, self.entries(offered) - entries
+
+    def entries(self, payload: Floats) -> float:
+        """Number of entries in a payload: all of its numbers but the last of each stage."""
+        return float(payload.reshape(-1, self._stage)[:, :-1].sum())
 
 
 @dataclass

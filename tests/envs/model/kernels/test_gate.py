@@ -77,11 +77,13 @@ def test_a_slow_trickle_saves_no_credit_either() -> None:
 
 @pytest.mark.parametrize("wait_s", [1.0, 5.0, 15.0])
 def test_an_entry_older_than_the_wait_is_purged_silently(wait_s: float) -> None:
+    """One that is just as old as the wait is still released."""
     course = burst(gate(50.0, wait_s=wait_s))
-    assert course.admitted.sum() == pytest.approx(50.0 * (wait_s - STEP_S))
-    assert course.times(course.stale("gate")) == [wait_s]
-    assert course.counter(layout.K_EXPIRED)[-1, 0] == pytest.approx(1000 - 50.0 * (wait_s - STEP_S))
-    assert course.waiting("gate")[round(wait_s / STEP_S), 0] == 0.0
+    assert course.admitted.sum() == pytest.approx(50.0 * wait_s)
+    assert course.times(course.admitted)[-1] == wait_s
+    assert course.times(course.stale("gate")) == [wait_s + STEP_S]
+    assert course.counter(layout.K_EXPIRED)[-1, 0] == pytest.approx(1000 - 50.0 * wait_s)
+    assert course.waiting("gate")[round(wait_s / STEP_S) + 1, 0] == 0.0
 
 
 def test_the_queue_holds_what_it_may_and_no_more() -> None:
@@ -140,10 +142,11 @@ def test_the_default_queue_is_rate_times_wait(knobs: dict[str, float], queue: fl
     assert course.waiting("gate")[0, 0] == pytest.approx(queue)
 
 
-def test_a_queue_of_rate_times_wait_purges_only_what_its_steps_cut_off() -> None:
-    """The last of r w entries leaves in the step in which it would be purged: at most r dt are."""
+def test_a_queue_of_rate_times_wait_purges_nothing() -> None:
+    """The last of r w entries is released when it is just as old as the wait."""
     course = burst(gate(50.0, wait_s=5.0, queue=250.0))
-    assert course.counter(layout.K_EXPIRED)[-1, 0] <= 50.0 * STEP_S + 1e-9
+    assert course.admitted.sum() == pytest.approx(250.0)
+    assert course.counter(layout.K_EXPIRED)[-1, 0] == pytest.approx(0.0, abs=1e-9)
 
 
 def waits(pattern: str) -> tuple[Course, Floats]:

@@ -43,7 +43,7 @@ def test_eps_refusal(action: str) -> None:
 def test_eps_purged_by_the_gate() -> None:
     """The next try counts from sending, not from the instant at which the gate gave the request up."""
     scenario = world(subscribers=handsets(10), demand=at_once(10), topology=GATED, horizon_s=900.0)
-    course = Course(scenario, gate(0.0, wait_s=5.0)).run()
+    course = Course(scenario, gate(0.0, wait_s=5.0 - STEP_S)).run()
     assert course.times(course.stale("gate")) == [5, 30, 55, 80, 105, 840, 865, 890]
     assert course.times(course.attempts) == [0, 25, 50, 75, 100, 835, 860, 885]
 
@@ -148,7 +148,8 @@ def test_drawn_timers_scatter_and_everybody_fires_once() -> None:
 def test_a_timer_that_ran_out_in_the_network_fires_in_the_next_step() -> None:
     """The gate holds a request for 5 s, but the handset wanted to send again after 3 s."""
     scenario = world(subscribers=handsets(10, fixed(1.0, 3.0)), demand=at_once(10), topology=GATED, horizon_s=12.0)
-    course = Course(scenario, gate(0.0, wait_s=5.0)).run()
+    course = Course(scenario, gate(0.0, wait_s=5.0 - STEP_S)).run()
+    assert course.times(course.stale("gate")) == [5, 10.05]
     assert course.times(course.attempts) == [0, 5.05, 10.1]
 
 
@@ -158,7 +159,7 @@ def test_half_of_the_timers_may_have_run_out_in_the_gate() -> None:
     scenario = world(
         subscribers=handsets(1000, ladder), demand=at_once(1000), topology=GATED, stochastic=False, horizon_s=8.0
     )
-    course = Course(scenario, gate(0.0, wait_s=5.0)).run()
+    course = Course(scenario, gate(0.0, wait_s=5.0 - STEP_S)).run()
     again = course.attempts[1:, 0]
     first = round(5.0 / STEP_S)
     assert again[:first].sum() == 0.0

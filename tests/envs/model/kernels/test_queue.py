@@ -18,26 +18,29 @@ COHORTS = 3
 
 
 def by_slots(
-    inflow: Floats, draws: Floats, patience: Floats, capacity: Floats, *, purging: bool
+    inflow: Floats, draws: Floats, patience: Floats, capacity: Floats, *, purging: bool, stages: int
 ) -> tuple[dict[str, Floats], Floats, Floats]:
     """What `queue` returns, from one queue of slots per row."""
     steps, rows, payload = inflow.shape
     totals = {name: np.zeros((steps, rows)) for name in TOTALS}
     served, expired = np.zeros((steps, rows, payload)), np.zeros((steps, rows, payload))
     for b in range(rows):
-        slots = SlotQueue(payload, purging=purging)
+        slots = SlotQueue(payload, purging=purging, stages=stages)
         for s in range(steps):
             moved = slots.advance(s, inflow[s, b], draws[s, b], int(patience[s, b]), capacity[s, b])
             served[s, b], expired[s, b] = moved.fresh, moved.expired
-            totals["fresh"][s, b], totals["expired"][s, b] = moved.fresh[:-1].sum(), moved.expired[:-1].sum()
+            totals["fresh"][s, b], totals["expired"][s, b] = slots.entries(moved.fresh), slots.entries(moved.expired)
             totals["taken"][s, b], totals["over"][s, b] = moved.taken, moved.over
             totals["waiting"][s, b] = slots.waiting
     return totals, served, expired
 
 
-def assert_same(inflow: Floats, draws: Floats, patience: Floats, capacity: Floats, *, purging: bool) -> None:
-    totals, served, expired = queue(inflow, draws, patience, capacity, purging=purging, mask=MASK)
-    expected, expected_served, expected_expired = by_slots(inflow, draws, patience, capacity, purging=purging)
+def assert_same(
+    inflow: Floats, draws: Floats, patience: Floats, capacity: Floats, *, purging: bool, stages: int = 1
+) -> None:
+    run = (inflow, draws, patience, capacity)
+    totals, served, expired = queue(*run, purging=purging, mask=MASK, stages=stages)
+    expected, expected_served, expected_expired = by_slots(*run, purging=purging, stages=stages)
     for name in TOTALS:
         np.testing.assert_allclose(totals[name], expected[name], atol=1e-9, err_msg=name)
     np.testing.assert_allclose(served, expected_served, atol=1e-9, err_msg="served")
@@ -83,6 +86,16 @@ def test_a_queue_of_constant_patience_is_exact(purging: bool, seed: int, steps: 
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_patience_and_capacity_may_change_in_mid_run(purging: bool, seed: int, steps: int) -> None:
     assert_same(*random_run(seed, steps, changing=True, shortest=int(purging)), purging=purging)
+
+
+@given(seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 70))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_what_follows_an_answer_goes_before_what_is_new(seed: int, steps: int) -> None:
+    """Two transactions at one server, its buffer full now and then."""
+    inflow, draws, patience, capacity = random_run(seed, steps, changing=True)
+    later, _, _, _ = random_run(seed + 1, steps)
+    inflow = np.concatenate([inflow, later * np.random.default_rng(seed).random((steps, ROWS, 1))], axis=2)
+    assert_same(inflow, draws, patience, capacity, purging=False, stages=2)
 
 
 def one_row(counts: list[float], draws: float, patience: int, capacity: float = 1e9) -> tuple[Floats, ...]:

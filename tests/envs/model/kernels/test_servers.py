@@ -59,6 +59,19 @@ def test_an_attach_asks_the_hss_twice() -> None:
     assert course.times(course.successes)[-1] == pytest.approx(20.0, abs=3 * course.dt)
 
 
+def test_the_second_question_takes_the_place_that_the_first_answer_left() -> None:
+    """Ten times overloaded, a full buffer that refuses: 25 attaches per second all the same."""
+    scenario = world(
+        subscribers=handsets(1000, {"kind": "laboratory", "retry_refused_s": [1.0, 3.0], "retry_silent_s": 600.0}),
+        demand={"rate_per_s": 500.0},
+        topology={"hss": {"rate_per_s": 50.0, "buffer": 20, "overflow": "refuse", "timer_s": 10.0}},
+        stochastic=False,
+    )
+    course = Course(scenario, every_s=1.0).run(20.0)
+    assert course.attempts[5:].min() > 200.0
+    assert course.successes[5:].mean() == pytest.approx(25.0, rel=0.05)
+
+
 def test_littles_law_on_a_server() -> None:
     """Everybody's time between asking and being registered is the number at the server, summed over time."""
     scenario = world(

@@ -41,7 +41,6 @@ def test_t3346_is_uniform_within_a_tenth() -> None:
     np.testing.assert_allclose(course.attempts[:, 0], expected, atol=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="the share is drawn anew at every refusal")
 def test_only_the_honouring_share_backs_off() -> None:
     """Who does not honour T3346 never does: the same 700 make all five tries."""
     course = refused_with_t3346(0.3)
