@@ -38,7 +38,7 @@ _PROSE = {"description", "source", "fitted"}
 """Fields that change no result and therefore not the hash either."""
 _CHANGED = "changed"
 """Validation context of a scenario made from a checked one: its variation is not checked again."""
-_VARIABLE = ("subscribers", "demand", "trigger", "timeline", "topology")
+_VARIABLE = ("subscribers", "demand", "trigger", "timeline", "activity", "topology")
 """Fields whose parts may differ from storm to storm."""
 
 

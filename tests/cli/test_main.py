@@ -109,9 +109,7 @@ def test_quiet_and_verbose_exclude_each_other(run: Run) -> None:
     assert "at most one of" in err
 
 
-def test_error_of_the_project_is_one_message_and_exit_2(
-    run: Run, failing: Callable[[Exception], None]
-) -> None:
+def test_error_of_the_project_is_one_message_and_exit_2(run: Run, failing: Callable[[Exception], None]) -> None:
     errors = pytest.importorskip("signalstorm.envs.model.errors")
     failing(errors.SignalstormError("nop_rate must be at most 5000 per s, but got 9000"))
     assert run() == (EXIT_WRONG_INPUT, "", "signalstorm: nop_rate must be at most 5000 per s, but got 9000\n")

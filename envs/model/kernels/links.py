@@ -229,7 +229,9 @@ def _carry(base, plan, link, step, tile):
         ring[step & mask, b] = k[L_ADMITTED, b]
     for b in range(width):
         queue = k[L_ADMITTED, b] - k[L_SERVED, b] - k[L_PEER, b]
-        raised = (k[L_STALLED, b] > 0.0) | (queue > k[L_SET, b])
+        # A link that died unnoticed has no closed window: it takes messages until its queue or its death shows.
+        closed = (k[L_STALLED, b] > 0.0) & (k[L_DOWN, b] != 2.0)
+        raised = closed | (queue > k[L_SET, b])
         cleared = (k[L_STALLED, b] == 0.0) & (queue <= k[L_CLEAR, b])
         before = k[L_CONGESTED, b]
         after = 1.0 if raised else (0.0 if cleared else before)

@@ -115,9 +115,7 @@ def test_users_cache_folder_is_the_default(fresh: Path, monkeypatch: pytest.Monk
     assert cache.prepare_cache().parent == fresh / "xdg" / "signalstorm" / "numba"
 
 
-def test_unwritable_folder_is_replaced_by_a_temporary_one(
-    fresh: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unwritable_folder_is_replaced_by_a_temporary_one(fresh: Path, caplog: pytest.LogCaptureFixture) -> None:
     fresh.write_text("a file where the folder should be")
     with caplog.at_level(logging.WARNING):
         folder = cache.prepare_cache()

@@ -38,7 +38,7 @@ def test_the_table_is_consistent() -> None:
         assert knob.meaning
         assert knob.source
         assert bool(knob.command) == knob.exportable
-        assert knob.element in ("gate", "gateway", "pcrf")
+        assert knob.element in ("gate", "gateway", "pcrf", "links")
     for knob in NUMERIC:
         assert knob.low < knob.high
         assert knob.unit
@@ -57,6 +57,10 @@ def test_the_table_is_consistent() -> None:
         "gtpc_timeout_ms": 5000,
         "gtpc_retries": 4,
         "diameter_tx_s": 10,
+        "rto_min_ms": 1000,
+        "rto_initial_ms": 3000,
+        "rto_max_ms": 60000,
+        "max_assoc_retx": 10,
         "pcrf_rate_per_s": None,
     }
 
@@ -71,6 +75,10 @@ def test_the_table_is_consistent() -> None:
         ("gtpc_timeout_ms", 1000, 20000, 100),
         ("gtpc_retries", 0, 15, 1),
         ("diameter_tx_s", 1, 300, 1),
+        ("rto_min_ms", 100, 5000, 100),
+        ("rto_initial_ms", 100, 120000, 100),
+        ("rto_max_ms", 500, 120000, 100),
+        ("max_assoc_retx", 0, 255, 1),
     ],
 )
 def test_ranges_are_those_of_the_commands(name: str, low: int, high: int, step: int) -> None:
