@@ -49,7 +49,7 @@ def stocks(batch: Batch) -> dict[str, Floats]:
         mine = [[owner == group for owner in owners] for group in range(len(batch.scenario.subscribers))]
         found[name] = np.stack([numbers[rows].sum(axis=0) for rows in mine], axis=1)
     if "flagged" in found:
-        found["refreshing"] = sum(refreshing(batch, message) for message in range(len(REFRESH_GPRS)))
+        found["refreshing"] = np.sum([refreshing(batch, message) for message in range(len(REFRESH_GPRS))], axis=0)
     return found
 
 

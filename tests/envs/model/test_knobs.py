@@ -18,6 +18,7 @@ from signalstorm.envs.model.knobs import (
     round_to_legal,
     validate,
 )
+from signalstorm.envs.model.scenario_file import load
 from tests.envs.model.scenario_data import full
 
 NUMERIC = [knob for knob in KNOBS.values() if knob.kind != "choice"]
@@ -319,3 +320,33 @@ def test_set_reports_everything_wrong_at_once() -> None:
 def test_set_refuses_what_is_no_value(item: str) -> None:
     with pytest.raises(InputError):
         parse_set([item])
+
+
+def test_rto_limits_out_of_order_are_refused_in_milliseconds() -> None:
+    """`sctp-rto-max 5` with the defaults: RTO-min 1 s, RTO-initial 3 s."""
+    with pytest.raises(InputError) as error:
+        resolve(validate({"rto_max_ms": 500}), load("incident-2014"))
+    assert str(error.value) == (
+        "rto_max_ms: `rto_min_ms <= rto_initial_ms <= rto_max_ms` must hold, but got (RTO-min 1000 ms, "
+        "RTO-initial 3000 ms, RTO-max 500 ms). With rto_max_ms=500 also give rto_min_ms <= 500 and rto_initial_ms <= 500."
+    )
+    assert "RTO-initial 300 ms, RTO-max" not in message({"rto_min_ms": 500, "rto_initial_ms": 300})
+    assert "(RTO-min 500 ms, RTO-initial 300 ms)" in message({"rto_min_ms": 500, "rto_initial_ms": 300})
+    legal = {"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}
+    assert resolve(validate(legal), load("incident-2014")).items() >= legal.items()
+
+
+def test_a_number_in_the_commands_unit_gets_a_hint() -> None:
+    """5 units of 100 ms are 500 ms; the knob counts in ms."""
+    text = message({"rto_max_ms": 5})
+    assert "500 to 120000 ms" in text
+    assert "the command counts in 100 ms, so its 5 is 500 here" in text
+    assert "the command counts" not in message({"rto_max_ms": 130000})
+
+
+@given(st.tuples(*[st.floats(-1e5, 2e5)] * 3))
+def test_rounding_orders_the_rto_limits(values: tuple[float, float, float]) -> None:
+    names = ("rto_min_ms", "rto_initial_ms", "rto_max_ms")
+    found = round_to_legal(dict(zip(names, values, strict=True)))
+    assert found.number(names[0]) <= found.number(names[1]) <= found.number(names[2])
+    assert resolve(found, load("incident-2014")).items() >= found.items()
