@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_file import load
 from signalstorm.envs.model.validation import validate
 from tests.envs.model.scenario_data import full_data
 
@@ -166,3 +167,43 @@ def assert_single(
     assert found[0][0].startswith(key) if prefix else found[0][0] == key
     assert rule in found[0][1]
     assert way_out in found[0][2]
+
+
+def linked(links: dict[str, Any], **changes: Any) -> list[tuple[str, str, str]]:
+    """Faults of `incident-2014` with other links and other top-level fields."""
+    data = load("incident-2014").model_dump(mode="json", exclude={"fitted", "variation"})
+    data["topology"]["links"] |= links
+    _, findings = validate({**data, **changes}, Scenario)
+    return [(finding.key, str(finding), finding.way_out) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("links", "key", "rule"),
+    [
+        ({"stop": 9000.0, "start": 8000.0}, "topology.links.stop", "(stop=9000, start=8000, queue=8000)"),
+        ({"start": 9000.0}, "topology.links.start", "(start=9000, queue=8000)"),
+        ({"stp_rate_shares": [1.0]}, "topology.links.stp_rate_shares", "one share per STP, but got 1 for 2 STPs"),
+        ({"window_updates": ["stp3/slc1"]}, "topology.links.window_updates", "must name links, but got 'stp3/slc1'"),
+        ({"rto_max_ms": 500.0}, "topology.links.rto_max_ms", "(RTO-min 1000 ms, RTO-initial 3000 ms, RTO-max 500 ms)"),
+    ],
+)
+def test_links(links: dict[str, Any], key: str, rule: str) -> None:
+    assert_single(linked(links), key, rule, "")
+
+
+def test_present_rto_limits_are_ordered_with_those_of_the_links() -> None:
+    assert_single(linked({}, present={"rto_max_ms": 500}), "present.rto_max_ms", "RTO-initial 3000 ms", "<= 500")
+
+
+def test_a_search_moves_all_rto_limits_or_none() -> None:
+    assert_single(linked({}, tunable=["rto_max_ms"]), "tunable", "all three limits", "rto_initial_ms")
+
+
+def test_rto_at_the_acknowledgement_delay_is_warned() -> None:
+    low = load("incident-2014").with_fields({"topology.links.rto_min_ms": 200.0})
+    warned = [finding for finding in low.warnings() if finding.key == "topology.links.rto_min_ms"]
+    assert len(warned) == 1
+    assert "should be above 200 ms" in str(warned[0])
+    assert "got 200 ms" in str(warned[0])
+    high = load("incident-2014").with_fields({"topology.links.rto_min_ms": 300.0})
+    assert not [finding for finding in high.warnings() if "rto" in finding.key]
