@@ -86,8 +86,9 @@ def _stalled(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
     ]
     if pinned:
         yield (
-            f"stalled peer: {', '.join(pinned)} congested for more than {_PINNED_SHARE:.0%} of the time; a lower RTO-max helps "
-            "only if the peer takes data again and nobody notices, a restart of the links empties their queues"
+            f"stalled peer: {', '.join(pinned)} congested for more than {_PINNED_SHARE:.0%} of the time; "
+            "a lower RTO-max helps only if the peer takes data again and nobody notices, "
+            "a restart of the links empties their queues"
         )
 
 

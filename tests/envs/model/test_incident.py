@@ -39,7 +39,7 @@ def test_without_the_reset_nothing_happens(seeds: int) -> None:
 
 @SEEDS
 def test_amplification(seeds: int) -> None:
-    """(b) 15 to 45 times the calm rate within three hours; 12,164/s in all from 10:00 to 11:00, a quarter either way."""
+    """(b) 15 to 45 times the calm rate within three hours; 12,164/s from 10:00 to 11:00, a quarter either way."""
     story = untouched(seeds)
     assert ((story.amplification() >= 15.0) & (story.amplification() <= 45.0)).all()
     assert story.attempts_per_s("10:00", "11:00") == pytest.approx(12164.0, rel=0.25)
