@@ -11,6 +11,7 @@ import typer
 
 from signalstorm import __version__
 from signalstorm.cli import scenarios
+from signalstorm.cli.bench import bench
 from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
 from signalstorm.cli.report import report
@@ -19,7 +20,7 @@ from signalstorm.cli.tune import tune
 from signalstorm.cli.versions import versions
 
 _GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app}
-_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, tune, export, report, knobs, versions)
+_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, tune, export, report, knobs, bench, versions)
 
 app = typer.Typer(
     name="signalstorm",

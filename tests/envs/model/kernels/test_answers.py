@@ -8,7 +8,7 @@ import pytest
 
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.metrics import outcomes
-from tests.envs.model.kernels.worlds import LABORATORY, Course, at_once, fixed, gate, handsets, world
+from tests.envs.model.kernels.worlds import LABORATORY, STEP_S, Course, at_once, fixed, gate, handsets, world
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,9 +91,19 @@ def test_a_refusal_ends_the_repeats() -> None:
 
 
 def test_an_answer_on_its_way_does_not_stop_the_repeats() -> None:
-    """Latency 2.5 s, T3 1 s: two repeats each."""
+    """Latency 2.5 s, T3 1 s: two repeats each, to the step."""
     topology = {"gateway": {"t3_response_s": 1.0, "n3_requests": 4}, "pcrf": {"latency_s": 2.5}}
-    assert sessions(topology, horizon_s=20.0)[-1] == pytest.approx(300.0)
+    gained = np.diff(sessions(topology, horizon_s=20.0), prepend=0.0)
+    sent = np.flatnonzero(gained)
+    np.testing.assert_array_equal(sent, [0, round(1.0 / STEP_S), round(2.0 / STEP_S)])
+    np.testing.assert_allclose(gained[sent], 100.0)
+
+
+@pytest.mark.parametrize(("latency_s", "repeats"), [(0.9, 0.0), (1.1, 1.0), (5.5, 4.0)])
+def test_there_are_repeats_only_while_the_answer_is_out(latency_s: float, repeats: float) -> None:
+    """At most N3, and none once the answer has come; a waiting time of one step is part of the answer's."""
+    topology = {"gateway": {"t3_response_s": 1.0, "n3_requests": 4, "tx_s": 20.0}, "pcrf": {"latency_s": latency_s}}
+    assert sessions(topology, horizon_s=20.0)[-1] == pytest.approx(100.0 * (1.0 + repeats))
 
 
 def test_repeats_use_the_gateways_capacity() -> None:

@@ -60,18 +60,20 @@ def test_idle_time_gives_no_credit() -> None:
     np.testing.assert_allclose(course.admitted[start + 1 : start + 101, 0], 50.0 * STEP_S)
 
 
-def test_a_slow_trickle_saves_no_credit_either() -> None:
-    """Arrivals at half the rate, then a burst: still r dt per step."""
+@pytest.mark.parametrize("rate_per_s", [25.0, 75.0])
+def test_a_burst_on_top_of_a_stream_is_no_reason_to_hurry(rate_per_s: float) -> None:
+    """500 at once while the gate is idle half of the time, or has a backlog already."""
     scenario = world(
         subscribers=[
-            {"name": "phone", "size": 500, "ladder": NEVER_AGAIN},
+            {"name": "phone", "size": 1000, "ladder": NEVER_AGAIN},
             {"name": "meter", "size": 500, "registered_share": 1.0, "ladder": NEVER_AGAIN},
         ],
-        demand={"rate_per_s": 25.0},
+        demand={"rate_per_s": rate_per_s},
         timeline=[{"kind": "mass_detach", "target": "meter", "time_s": 10.0}],
         topology=GATED,
     )
     course = Course(scenario, gate(50.0, wait_s=60.0)).run()
+    assert course.attempts.max() > 500.0
     assert course.admitted.max() == pytest.approx(50.0 * STEP_S)
 
 

@@ -1,0 +1,82 @@
+"""Measuring: candidate and reference in turn in one process, processor time, medians of the ratios pair by pair."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+ROUNDS = 9
+"""Pairs of runs behind a ratio."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A measured ratio and its pass mark."""
+
+    name: str
+    candidate: float
+    """Median of the candidate, in `unit`."""
+    reference: float
+    """Median of the reference, in `unit`."""
+    unit: str
+    ratio: float
+    """Median of candidate / reference, pair by pair."""
+    low: float
+    high: float
+    most: float | None = None
+    """Pass mark: the ratio is at most this; None: for orientation only."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the pass mark is met."""
+        return self.most is None or self.ratio <= self.most
+
+
+def compare(
+    name: str,
+    candidate: Callable[[], float],
+    reference: Callable[[], float],
+    *,
+    scale: float = 1.0,
+    unit: str = "s",
+    most: float | None = None,
+    rounds: int = ROUNDS,
+) -> Ratio:
+    """Run two things in turn.
+
+    Args:
+        name: What is compared.
+        candidate: Runs once and returns its time [s].
+        reference: The same.
+        scale: Factor from seconds to `unit`.
+        unit: Unit of the times shown.
+        most: Pass mark of the ratio.
+        rounds: Pairs, after one pair that does not count.
+    """
+    candidate(), reference()
+    pairs = [(candidate() * scale, reference() * scale) for _ in range(rounds)]
+    ratios = [a / b for a, b in pairs]
+    return Ratio(
+        name,
+        statistics.median(a for a, _ in pairs),
+        statistics.median(b for _, b in pairs),
+        unit,
+        statistics.median(ratios),
+        min(ratios),
+        max(ratios),
+        most,
+    )
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Return the processor time of a call, all threads together [s]."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def wall_seconds(work: Callable[[], object]) -> float:
+    """Return the wall time of a call [s]."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
