@@ -12,7 +12,7 @@ from signalstorm.experiments.evaluate import StormSet
 
 _MUCH = 0.05
 """Share of wasted work, or of storms, worth a sentence."""
-_PINNED_SHARE = 0.5
+_PINNED_SHARE = 0.7
 """A link congested for more than this share of the run does not recover by itself."""
 
 

@@ -93,6 +93,10 @@ class Story:
     def stormed(self) -> npt.NDArray[np.bool_]:
         return np.asarray(self.batch.counters()[layout.K_STORMED] > 0)
 
+    def lost_hours(self) -> Floats:
+        """Subscriber-hours without service."""
+        return np.asarray(self.batch.counters()[layout.K_LOST] * self.scenario.dt / 3600.0)
+
     def amplification(self) -> Floats:
         """Largest hourly attach rate within three hours of the alarm over the calm one.
 

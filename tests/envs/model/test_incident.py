@@ -10,10 +10,8 @@ from tests.envs.model.incident import Story, variant
 
 QUICK = 4
 SEEDS = pytest.mark.parametrize("seeds", [QUICK, pytest.param(20, marks=pytest.mark.long)])
-BOUNCE = {"kind": "link_reset", "target": "stp2", "time_s": 13320.0}
-"""10:07: all links of STP-2 are restarted; the fourth is in service by then and loses what it queues."""
-PINNED = [{**BOUNCE, "target": f"stp2/slc{number}"} for number in (1, 2, 3)]
-ADVICE = {"nop_rate": 1000, "rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}
+BOUNCE = [{"kind": "link_reset", "target": f"stp2/slc{number}", "time_s": 13320.0} for number in (1, 2, 3)]
+"""The three pinned links are restarted at 10:07."""
 
 
 @lru_cache(maxsize=2)
@@ -80,7 +78,7 @@ def test_it_does_not_end_by_itself(seeds: int) -> None:
 @SEEDS
 def test_a_bounce_of_the_pinned_links_ends_it(seeds: int) -> None:
     """(e) At 10:07; over between 11:00 and 12:30."""
-    story = Story(variant("incident-2014", events=PINNED), seeds)
+    story = Story(variant("incident-2014", events=BOUNCE), seeds)
     over = story.over_s()
     assert ((over >= story.seconds("11:00")) & (over <= story.seconds("12:30"))).all()
 
@@ -100,6 +98,19 @@ def test_as_advised_it_never_storms(seeds: int) -> None:
         story = Story(variant("incident-2014-advised", events=()), seeds, knobs)
         assert not story.stormed().any()
         assert np.isnan(story.first_alarm_s()).all()
+
+
+def test_a_higher_gate_rate_alone_makes_it_worse() -> None:
+    """1,000 attaches/s need 500 messages/s on each link; links of 270 carry less than before."""
+    story = Story(variant("incident-2014", events=()), 1, {"nop_rate": 1000})
+    assert np.isnan(story.over_s()).all()
+    assert (story.lost_hours() > 1.2 * untouched(QUICK).lost_hours()[:1]).all()
+
+
+def test_wider_links_alone_prevent_it() -> None:
+    story = Story(variant("incident-2014", events=(), topology__links__rate_per_s=500.0), 1)
+    assert not story.stormed().any()
+    assert np.isnan(story.first_alarm_s()).all()
 
 
 @pytest.mark.parametrize("rto_max_ms", [500, 5000])
