@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from signalstorm.envs.model.knob_checks import warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.metrics import Outcomes
 from signalstorm.envs.model.scenario import Scenario
@@ -11,6 +12,8 @@ from signalstorm.experiments.evaluate import StormSet
 
 _MUCH = 0.05
 """Share of wasted work, or of storms, worth a sentence."""
+_PINNED_SHARE = 0.7
+"""A link congested for more than this share of the run does not recover by itself."""
 
 
 def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> list[str]:
@@ -26,6 +29,8 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         *_wasted(storms.scenario, outcomes),
         *_cliff(storms.scenario, setting),
         *_too_tight(outcomes),
+        *_stalled(storms.scenario, outcomes),
+        *_acknowledgements(setting),
         *cannot_help(storms),
     ]
 
@@ -69,6 +74,28 @@ def _cliff(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Iterator[str
             f"the buffer of the PCRF holds {pcrf.buffer:g} messages, but only {useful:.0f} can be answered within "
             f"Tx = {tx_s:g} s: once full it answers too late for ever while load lasts"
         )
+
+
+def _stalled(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
+    """Links that end the storm congested, whether or not their peer ever takes data again."""
+    watched = scenario.horizon_s
+    pinned = [
+        name
+        for name, seconds in outcomes.link_congested_s.items()
+        if float(np.median(seconds)) > _PINNED_SHARE * watched
+    ]
+    if pinned:
+        yield (
+            f"stalled peer: {', '.join(pinned)} congested for more than {_PINNED_SHARE:.0%} of the time; "
+            "a lower RTO-max helps only if the peer takes data again and nobody notices, "
+            "a restart of the links empties their queues"
+        )
+
+
+def _acknowledgements(setting: Mapping[str, KnobValue]) -> Iterator[str]:
+    """Limits of the retransmission time-out that acknowledgements may outlast."""
+    for finding in warn_rto(setting):
+        yield str(finding)
 
 
 def _too_tight(outcomes: Outcomes) -> Iterator[str]:

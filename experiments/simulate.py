@@ -16,6 +16,7 @@ from signalstorm.envs.model.knobs import Setting, resolve
 from signalstorm.envs.model.metrics import Outcomes, outcomes, percentile, restricted, watched_s
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.experiments.alarms import alarm_rows
 from signalstorm.experiments.diagnosis import diagnose
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.series import Series, series_of
@@ -38,6 +39,8 @@ class SimulationResult:
     """One number per storm."""
     series: Series | None
     """Time series, where they were asked for."""
+    alarms: tuple[dict[str, Any], ...] = ()
+    """Alarms of all storms: seed, element, kind, set_s, cleared_s (None: still up)."""
 
     @property
     def scenario(self) -> Scenario:
@@ -106,8 +109,13 @@ class SimulationResult:
             "dropped": _median(o.dropped),
             "expired": _median(o.expired),
             "late": _median(o.late),
+            "detaches": {"network": _median(o.detaches_network), "subscriber": _median(o.detaches_subscriber)},
+            "refreshes": _median(o.refreshes),
             "subscriber_hours_lost": _median(o.subscriber_hours_lost),
             "goodput_over_capacity": self._goodput(),
+            "imsimgr_cpu_peak": _median(o.imsimgr_cpu_peak[np.isfinite(o.imsimgr_cpu_peak)]),
+            "links": self._links(),
+            "alarms": list(self.alarms),
             "queues": {
                 name: {
                     "offered": _median(o.offered[name]),
@@ -128,6 +136,24 @@ class SimulationResult:
             "p90": percentile(times, 0.9),
         }
         return None if all(value is None for value in spread.values()) else spread
+
+    def _links(self) -> list[dict[str, Any]]:
+        """Medians per signalling link; ``share``: its part of what was sent to its STP."""
+        o = self.outcomes
+        rows = []
+        for name, tx in o.link_tx.items():
+            stp = sum(o.link_tx[other] for other in o.link_tx if other.partition("/")[0] == name.partition("/")[0])
+            share = tx / np.maximum(stp, 1e-12)
+            rows.append(
+                {
+                    "name": name,
+                    "tx": _median(tx),
+                    "rx": _median(o.link_rx[name]),
+                    "share": _median(share),
+                    "congested_s": _median(o.link_congested_s[name]),
+                }
+            )
+        return rows
 
     def _goodput(self) -> float | None:
         """Successes per second until T, as a share of the narrowest server's rate."""
@@ -212,11 +238,17 @@ def simulate(
     )
     batch.run()
     all_outcomes = outcomes(batch)
+    logged = batch.alarms()
     results = []
     for i, setting in enumerate(settings):
         own = rows[i * count : (i + 1) * count]
         series = series_of(batch, own, storms.numbers) if record else None
-        results.append(SimulationResult(resolve(setting, model), storms, all_outcomes.pick(own), series))
+        alarms = tuple(
+            {"seed": seed, **alarm}
+            for seed, row in zip(storms.numbers, own, strict=True)
+            for alarm in alarm_rows(logged[int(row)], model)
+        )
+        results.append(SimulationResult(resolve(setting, model), storms, all_outcomes.pick(own), series, alarms))
     return results[0] if isinstance(knobs, Mapping | None) else results
 
 

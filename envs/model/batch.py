@@ -19,8 +19,11 @@ from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import (
     CapacityEvent,
+    HlrResetEvent,
     LatencyEvent,
+    LinkEvent,
     MassDetachEvent,
+    MessageBurstEvent,
     OtherLoadEvent,
 )
 from signalstorm.envs.model.storms import storm_key
@@ -82,6 +85,12 @@ class Batch:
             name: self._column([parameters.server_columns(s, name) for s in scenarios])
             for name in queued_servers(self.scenario)
         }
+        topology = self.scenario.topology
+        links = topology.links.stps * topology.links.links_per_stp if topology.links else 0
+        self._links = [
+            self._column([parameters.link_columns(s, s.topology.links, link) for s in scenarios if s.topology.links])
+            for link in range(links)
+        ]
         self._parts = parameters.kernel_classes(self._storms)
         self.plan: Plan = make_plan(
             self.scenario, self._parts, self._reach(longest or {}), width, record_every=record_every, check=check
@@ -103,6 +112,7 @@ class Batch:
         short = max(max(rows[layout.C_REFUSED_HIGH], rows[layout.C_SILENT_HIGH]) for rows in classes)
         long = [1.0]
         for rows in classes:
+            long += [rows[layout.C_REATTACH] + 1.0, rows[layout.C_POWER_HIGH]]
             long += [v for v in (rows[layout.C_REFUSED_LONG_HIGH], rows[layout.C_SILENT_LONG_HIGH]) if v < layout.NEVER]
         t3346 = max(float(np.nan_to_num(self.settings[:, 4]).max()), longest.get("t3346_s", 0.0))
         long.append(t3346 * (1.0 + parameters.T3346_SPREAD) / self.dt + 1.0)
@@ -118,6 +128,7 @@ class Batch:
             short=min(int(short), end),
             long=min(int(max(long)), end),
             server={name: self._server_reach(name, longest) for name in self._servers},
+            link=int(max((max(link["map_timer_s"]) for link in self._links), default=0.0) / self.dt) + 1,
         )
 
     def _server_reach(self, name: str, longest: Mapping[str, float]) -> int:
@@ -163,6 +174,7 @@ class Batch:
         for row, values in self._column([parameters.storm_columns(s) for s in self._storms]).items():
             self._put(storm, row, values)
         self._fill_classes()
+        self._fill_links()
         self._fill_events()
         self.set_settings(self.settings)
         kpi = int(table[layout.P_KPI])
@@ -200,6 +212,36 @@ class Batch:
         self._put(int(table[layout.P_KPI]), layout.K_STEADY, steady)
         self._put(int(table[layout.P_KPI]), layout.K_WITHOUT, steady)
 
+    def _fill_links(self) -> None:
+        """Fill the IMSI manager, the activity profile and the links' state."""
+        table, topology = self.plan.table, self.scenario.topology
+        managers = [s.topology.imsimgr for s in self._storms]
+        if topology.imsimgr is not None:
+            columns = [parameters.imsimgr_columns(m, self.dt) for m in managers if m is not None]
+            for row, values in self._column(columns).items():
+                self._put(int(table[layout.P_IMSIMGR]), row, values)
+        if topology.links is None:
+            return
+        points = int(table[layout.P_PROFILE_POINTS])
+        profiles = [s.activity.points if s.activity else ((0.0, 0.0), (1.0, 0.0)) for s in self._storms]
+        for i in range(points):
+            at = self._column([{0: float(round(p[i][0] / self.dt)), 1: p[i][1] * self.dt} for p in profiles])
+            self._put(int(table[layout.P_PROFILE]), i, at[0])
+            self._put(int(table[layout.P_PROFILE]), points + i, at[1])
+        self._put_links()
+        for link in range(int(table[layout.P_LINKS])):
+            offset = self.plan.link_offset(link)
+            rows = parameters.link_rows(self._links[link], self.settings, self.dt)
+            initial = np.clip(rows[layout.L_RTO_INITIAL], rows[layout.L_RTO_MIN], rows[layout.L_RTO_MAX])
+            self._put(offset, layout.L_RTO, initial)
+
+    def _put_links(self) -> None:
+        """Write the links' parameters and knobs; rates only before the first step."""
+        for link, fields in enumerate(self._links):
+            for row, values in parameters.link_rows(fields, self.settings, self.dt).items():
+                if self.step == 0 or row != layout.L_MEAN:
+                    self._put(self.plan.link_offset(link), row, values)
+
     def _fill_events(self) -> None:
         for e in range(len(self.scenario.timeline)):
             offset = int(self.plan.table[layout.P_EVENT]) + e * layout.E_COUNT * self.plan.tile
@@ -221,6 +263,7 @@ class Batch:
                 self._put(self.plan.queue_offset("gate"), row, values)
             for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
                 self._put(int(self.plan.table[layout.P_STORM]), row, values)
+        self._put_links()
         rate = parameters.SETTING_FIELDS.index("pcrf_rate_per_s")
         changed = np.nan_to_num(before[:, rate]) != np.nan_to_num(self.settings[:, rate])
         for name, own in self._servers.items():
@@ -266,7 +309,8 @@ class Batch:
         """Advance one tile; threads may call it for different tiles at once."""
         address = self._memory.ctypes.data + t * self._memory.strides[0]
         tile = ((),) * self.plan.tile
-        run_tile(address, self.plan.table, self.step, count, self._records[t], tile)
+        linked = None if self.scenario.topology.links is None else np.uint8(1)
+        run_tile(address, self.plan.table, self.step, count, self._records[t], linked, tile)
 
     @property
     def over(self) -> npt.NDArray[np.bool_]:
@@ -287,6 +331,31 @@ class Batch:
         final = self._take(self._rows(at, layout.Q_COUNT))
         return np.where(self.over, final, live)
 
+    def imsimgr_peak(self) -> Floats:
+        """Return the largest smoothed utilisation of the IMSI manager per row, NaN without one."""
+        offset = int(self.plan.table[layout.P_IMSIMGR])
+        if offset < 0:
+            return np.full(self.size, np.nan)
+        return np.asarray(self._take(self._rows(offset, layout.I_COUNT))[layout.I_PEAK])
+
+    def links(self) -> Floats:
+        """Return the links' blocks; shape (links, ``layout.L_COUNT``, rows)."""
+        count = int(self.plan.table[layout.P_LINKS])
+        return np.array([self._take(self._rows(self.plan.link_offset(i), layout.L_COUNT)) for i in range(count)])
+
+    def alarms(self) -> list[list[tuple[float, int, bool]]]:
+        """Return per row the alarms logged: time [s], element (link number or ALARM_IMSIMGR), whether set."""
+        if int(self.plan.table[layout.P_LINKS]) == 0:
+            return [[] for _ in range(self.size)]
+        storm = self._take(self._rows(int(self.plan.table[layout.P_STORM]), layout.S_COUNT))
+        log = self._take(self._rows(int(self.plan.table[layout.P_ALARMS]), layout.A_COUNT * layout.ALARM_LOG))
+        log = log.reshape(layout.ALARM_LOG, layout.A_COUNT, self.size)
+        kept = np.minimum(storm[layout.S_ALARMS], layout.ALARM_LOG).astype(int)
+        return [
+            [(float(step) * self.dt, int(element), edge > 0) for step, element, edge in log[: kept[b], :, b]]
+            for b in range(self.size)
+        ]
+
     def records(self) -> Floats:
         """Return the records; shape (records, quantities, rows)."""
         stacked = np.moveaxis(self._records, 0, 2)
@@ -302,6 +371,19 @@ def _event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
     event, dt = scenario.timeline[e], scenario.dt
     at = float(round(event.time_s / dt))
     rows = {layout.E_STEP: at, layout.E_UNTIL: at, layout.E_START: 0.0, layout.E_EXTRA: 0.0}
+    if isinstance(event, HlrResetEvent):
+        return rows | {layout.E_KIND: layout.EVENT_HLR_RESET, layout.E_VALUE: event.share, layout.E_TARGET: -1}
+    links = scenario.topology.links
+    if links is not None and (isinstance(event, LinkEvent) or event.target.startswith(("stp", "*"))):
+        hit = [i for i, name in enumerate(links.names()) if _hits(event.target, name)]
+        rows |= {layout.E_TARGET: hit[0], layout.E_EXTRA: float(len(hit))}
+        if isinstance(event, LinkEvent):
+            rows |= {layout.E_KIND: LINK_EVENTS[event.kind], layout.E_VALUE: 1.0 if event.noticed else 2.0}
+            return rows
+        if isinstance(event, CapacityEvent):
+            until = at if event.until_s is None else float(round(event.until_s / dt))
+            value = event.value * dt
+            return rows | {layout.E_KIND: layout.EVENT_LINK_RATE, layout.E_VALUE: value, layout.E_UNTIL: until}
     if isinstance(event, MassDetachEvent):
         names = [group.name for group in scenario.subscribers]
         target = names.index(event.target) if event.target in names else -1
@@ -319,14 +401,29 @@ def _event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
         return rows | {layout.E_KIND: layout.EVENT_LATENCY, layout.E_VALUE: float(round(event.value_s / dt))}
     if isinstance(event, OtherLoadEvent):
         return rows | {layout.E_KIND: layout.EVENT_FOREIGN, layout.E_VALUE: event.value_per_s * dt}
-    return rows | {layout.E_KIND: layout.EVENT_BURST, layout.E_VALUE: float(event.count)}
+    if isinstance(event, MessageBurstEvent):
+        return rows | {layout.E_KIND: layout.EVENT_BURST, layout.E_VALUE: float(event.count)}
+    raise TypeError(f"no kernel event for {event!r}")
+
+
+LINK_EVENTS = {
+    "link_reset": layout.EVENT_LINK_RESET,
+    "link_down": layout.EVENT_LINK_DOWN,
+    "link_up": layout.EVENT_LINK_UP,
+}
+
+
+def _hits(target: str, name: str) -> bool:
+    """Whether a link event's target means this link."""
+    return target in ("*", name, name.partition("/")[0])
 
 
 def _compile(batch: Batch) -> None:
     """Say so, and do it, if the kernel was never compiled for this tile width on this machine."""
     width = batch.plan.tile
-    mark = prepare_cache() / f"compiled-{width}"
-    if mark.exists() or any(len(signature[-1]) == width for signature in run_tile.signatures):
+    linked = batch.scenario.topology.links is not None
+    mark = prepare_cache() / f"compiled-{width}{'-linked' if linked else ''}"
+    if mark.exists():
         return
     _log.info("compiling the model for this machine (storms in tiles of %d); once, about 20 s ...", width)
     began = time.perf_counter()

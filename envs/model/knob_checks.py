@@ -2,14 +2,25 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Shown
-from signalstorm.envs.model.knob_table import KNOBS, OFF, QUEUE_RULE, Knob, KnobValue
+from signalstorm.envs.model.knob_table import (
+    ACKNOWLEDGEMENT_DELAY_MS,
+    KNOBS,
+    OFF,
+    QUEUE_RULE,
+    RTO_NAMES,
+    RTO_RULE,
+    Knob,
+    KnobValue,
+)
 from signalstorm.envs.model.wording import nearest
 
 _QUEUE = KNOBS["nop_queue"]
 _TOLERANCE = 1e-9
+_RTO_WORDS = dict(zip(RTO_NAMES, ("RTO-min", "RTO-initial", "RTO-max"), strict=True))
 
 
 def check(values: Mapping[str, Any]) -> tuple[dict[str, KnobValue], list[Finding]]:
@@ -30,7 +41,31 @@ def check(values: Mapping[str, Any]) -> tuple[dict[str, KnobValue], list[Finding
         else:
             legal[name] = result
     findings.extend(_check_queue(legal))
+    findings.extend(check_rto(legal))
     return legal, findings
+
+
+def check_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding if the limits of the retransmission time-out that are given are out of order."""
+    given = [(name, values[name]) for name in RTO_NAMES if name in values]
+    if all(smaller <= larger for (_, smaller), (_, larger) in pairwise(given)):
+        return
+    shown = ", ".join(f"{_RTO_WORDS[name]} {value:g} ms" for name, value in given)
+    top = given[-1]
+    way_out = f"with {top[0]}={top[1]:g} also give {' and '.join(f'{name} <= {top[1]:g}' for name, _ in given[:-1])}"
+    yield Finding((top[0],), f"`{RTO_RULE}` must hold", Shown(f"({shown})"), way_out)
+
+
+def warn_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each limit of the retransmission time-out that the peer's acknowledgements may outlast."""
+    for name in RTO_NAMES:
+        if name in values and values[name] <= ACKNOWLEDGEMENT_DELAY_MS:
+            rule = (
+                f"should be above {ACKNOWLEDGEMENT_DELAY_MS} ms, for which a peer may hold an acknowledgement back: "
+                "what was received is sent again (RFC 9260 6.2, 6.3.1)"
+            )
+            way_out = f"give at least {ACKNOWLEDGEMENT_DELAY_MS + 100} ms"
+            yield Finding((name,), rule, Shown(f"{values[name]:g} ms"), way_out)
 
 
 def on_grid(knob: Knob, value: float) -> int | float:
@@ -64,7 +99,11 @@ def _check_value(knob: Knob, value: Any, values: Mapping[str, Any]) -> KnobValue
         return legal
     if knob is _QUEUE and value < knob.low and _is_default_queue(value, values):
         return round(value)
-    return Finding((knob.name,), rule, value, f"the nearest legal value is {legal:g} {knob.unit}".rstrip())
+    way_out = f"the nearest legal value is {legal:g} {knob.unit}".rstrip()
+    meant = value * knob.command_unit
+    if knob.command_unit != 1.0 and value < knob.low <= meant <= knob.high:
+        way_out += f"; the command counts in {knob.command_unit:g} {knob.unit}, so its {value:g} is {meant:g} here"
+    return Finding((knob.name,), rule, value, way_out)
 
 
 def _is_default_queue(queue: float, values: Mapping[str, Any]) -> bool:

@@ -46,6 +46,8 @@ class Knob:
     """The legal words of a choice."""
     words: tuple[str, ...] = ()
     """Words that are legal beside the numbers; searches never use them."""
+    command_unit: float = 1.0
+    """The unit in which the command counts, in the knob's unit."""
     change: Change = "live"
     """What changing it costs."""
     exportable: bool = True
@@ -83,6 +85,12 @@ _NOP_SOURCE = "CLI-R17 p5406, CLI-R16 p5324"
 _GTPC_SOURCE = "CLI-R17 p3644-3645"
 QUEUE_RULE = "nop_rate <= nop_queue <= nop_rate * nop_wait_s"
 """The rule that the command itself checks."""
+RTO_NAMES = ("rto_min_ms", "rto_initial_ms", "rto_max_ms")
+"""The three limits of the retransmission time-out, smallest first."""
+ACKNOWLEDGEMENT_DELAY_MS = 200
+"""SCTP's default for how long a receiver may hold an acknowledgement back (RFC 9260 section 16)."""
+RTO_RULE = "rto_min_ms <= rto_initial_ms <= rto_max_ms"
+"""RFC 9260 6.3.1; StarOS refuses a command that breaks it."""
 
 _ROWS = (
     Knob(
@@ -207,6 +215,71 @@ _ROWS = (
         rule="keep it below the response time-out of the Diameter endpoint",
         command="diameter request-timeout {diameter_tx_s}",
         source="CLI-R18 p8108 (policy control, Gx); default: RFC 4006 section 13",
+    ),
+    Knob(
+        name="rto_min_ms",
+        element="links",
+        meaning="RTO-min of the M3UA/SCTP associations towards the STPs",
+        kind="int",
+        unit="ms",
+        low=100,
+        high=5000,
+        step=100,
+        scale="log",
+        default=1000,
+        command_unit=100,
+        change="association restart",
+        rule=RTO_RULE,
+        command="sctp-rto-min {rto_min_ms / 100}",
+        source="CLI-R16 p8317",
+    ),
+    Knob(
+        name="rto_initial_ms",
+        element="links",
+        meaning="RTO-initial of the M3UA/SCTP associations towards the STPs",
+        kind="int",
+        unit="ms",
+        low=100,
+        high=120000,
+        step=100,
+        scale="log",
+        default=3000,
+        command_unit=100,
+        change="association restart",
+        rule=f"{RTO_RULE}; its own range is not published",
+        command="sctp-rto-initial {rto_initial_ms / 100}",
+        source="HNBGW R14",
+    ),
+    Knob(
+        name="rto_max_ms",
+        element="links",
+        meaning="RTO-max of the M3UA/SCTP associations towards the STPs",
+        kind="int",
+        unit="ms",
+        low=500,
+        high=120000,
+        step=100,
+        scale="log",
+        default=60000,
+        command_unit=100,
+        change="association restart",
+        rule=RTO_RULE,
+        command="sctp-rto-max {rto_max_ms / 100}",
+        source="CLI-R16 p8316",
+    ),
+    Knob(
+        name="max_assoc_retx",
+        element="links",
+        meaning="retransmissions in a row beyond which an association fails",
+        kind="int",
+        unit="retransmissions",
+        low=0,
+        high=255,
+        default=10,
+        change="association restart",
+        rule="raise it in the same change that lowers rto_max_ms: failure is found sooner with a low RTO-max",
+        command="sctp-max-assoc-retx {max_assoc_retx}",
+        source="CLI-R16 p6251",
     ),
     Knob(
         name="pcrf_rate_per_s",

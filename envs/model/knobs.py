@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from signalstorm.envs.model import yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Finding, located
-from signalstorm.envs.model.knob_checks import check, on_grid
-from signalstorm.envs.model.knob_table import KNOBS, OFF, Knob, KnobValue
+from signalstorm.envs.model.knob_checks import check, check_rto, on_grid
+from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, Knob, KnobValue
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
 
@@ -115,6 +116,12 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
                 queue_wait_s=_number(merged.get("nop_queue_wait_s")),
             )
             values["nop_queue"] = queue
+    if topology.links is not None:
+        for name in ("rto_min_ms", "rto_initial_ms", "rto_max_ms", "max_assoc_retx"):
+            values[name] = merged.get(name, getattr(topology.links, name))
+        findings += check_rto(values)
+        if findings:
+            raise located(findings)
     if topology.gateway is not None:
         timeout_ms = 1000 * topology.gateway.t3_response_s
         values["gtpc_timeout_ms"] = merged.get("gtpc_timeout_ms", timeout_ms)
@@ -153,6 +160,8 @@ def effective_queue(
 def round_to_legal(values: Mapping[str, KnobValue]) -> Setting:
     """Move each value to the nearest legal one, and the queue into the bounds that rate and wait set.
 
+    RTO-min and RTO-initial are lowered to RTO-max where they exceed it.
+
     Raises:
         InputError: For an unknown knob, NaN, a word that is not legal, or both forms of the queue.
     """
@@ -164,6 +173,9 @@ def round_to_legal(values: Mapping[str, KnobValue]) -> Setting:
             del rounded["nop_queue"]
         else:
             rounded["nop_queue"] = min(max(queue, rate), rate * wait)
+    limits = [name for name in RTO_NAMES if name in rounded]
+    for larger, smaller in pairwise(reversed(limits)):
+        rounded[smaller] = min(rounded[smaller], rounded[larger], key=float)
     return validate(rounded)
 
 

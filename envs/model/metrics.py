@@ -42,6 +42,14 @@ class Outcomes:
     dropped: Floats
     expired: Floats
     late: Floats
+    lost_by_imsimgr: Floats
+    """Requests that an overloaded IMSI manager lost before the gate."""
+    refreshes: Floats
+    refreshes_failed: Floats
+    detaches_network: Floats
+    detaches_subscriber: Floats
+    imsimgr_cpu_peak: Floats
+    """Largest smoothed utilisation, NaN without an IMSI manager."""
     session_requests: Floats
     peak_request_rate_per_s: Floats
     peak_admitted_rate_per_s: Floats
@@ -59,6 +67,12 @@ class Outcomes:
     """Messages that found each queue full."""
     queue_peak: dict[str, Floats]
     """Most messages waiting in each queue."""
+    link_tx: dict[str, Floats]
+    """Messages sent on each signalling link."""
+    link_rx: dict[str, Floats]
+    """Answers received on each signalling link."""
+    link_congested_s: dict[str, Floats]
+    """Time for which each link's alarm was up [s]."""
 
     def pick(self, rows: npt.ArrayLike) -> "Outcomes":
         """Return the outcomes of some rows, in any shape of row numbers."""
@@ -81,6 +95,9 @@ def outcomes(batch: Batch) -> Outcomes:
     names = [name for name in batch.plan.queues if batch.plan.queue_offset(name) >= 0]
     queues = {name: batch.queue(name) for name in names}
 
+    names_of_links = scenario.topology.links.names() if scenario.topology.links else ()
+    links = batch.links()
+
     def time(row: int) -> Floats:
         return np.where(k[row] < 0, np.nan, np.maximum(k[row] * dt - origin, 0.0))
 
@@ -101,6 +118,12 @@ def outcomes(batch: Batch) -> Outcomes:
         dropped=k[layout.K_DROPPED],
         expired=k[layout.K_EXPIRED],
         late=k[layout.K_LATE],
+        lost_by_imsimgr=k[layout.K_OVERLOAD],
+        refreshes=k[layout.K_REFRESHES],
+        refreshes_failed=k[layout.K_REFRESHES_FAILED],
+        detaches_network=k[layout.K_DETACH_NETWORK],
+        detaches_subscriber=k[layout.K_DETACH_SUBSCRIBER],
+        imsimgr_cpu_peak=batch.imsimgr_peak(),
         session_requests=k[layout.K_SESSIONS],
         peak_request_rate_per_s=np.maximum(k[layout.K_PEAK_ATTEMPTS], k[layout.K_BIN_ATTEMPTS]) / bins,
         peak_admitted_rate_per_s=np.maximum(k[layout.K_PEAK_ADMITTED], k[layout.K_BIN_ADMITTED]) / bins,
@@ -113,6 +136,9 @@ def outcomes(batch: Batch) -> Outcomes:
         stale={name: q[layout.Q_SUM_STALE] for name, q in queues.items()},
         overflow={name: q[layout.Q_SUM_OVER] for name, q in queues.items()},
         queue_peak={name: q[layout.Q_PEAK] for name, q in queues.items()},
+        link_tx={name: links[i, layout.L_SUM_TX] for i, name in enumerate(names_of_links)},
+        link_rx={name: links[i, layout.L_SUM_RX] for i, name in enumerate(names_of_links)},
+        link_congested_s={name: links[i, layout.L_SUM_CONGESTED] * dt for i, name in enumerate(names_of_links)},
     )
 
 
@@ -164,10 +190,13 @@ def lower_bound_s(scenario: Scenario) -> float:
 
     Returns:
         From ``count_from`` to the instant when less than half a subscriber is left; 0 if no backlog forms;
-        infinite if it lasts beyond the horizon.
+        infinite if it lasts beyond the horizon; 0 as well behind signalling links, where no bound is known.
     """
     count = max(round(scenario.horizon_s / scenario.dt), 1)
     time = np.arange(count + 1, dtype=np.float64) * np.float64(scenario.dt)
+    if scenario.topology.links is not None:
+        # No bound is known: a refresh that waits costs nobody service, one that fails costs an attach.
+        return 0.0
     arrived = _arrivals(scenario, time)
     passed = arrived
     messages = [t.element for t in PROCEDURES[scenario.access]]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.knobs import OFF, Setting, resolve
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_parts import EpsLadder, LaboratoryLadder
-from signalstorm.envs.model.scenario_topology import Database, Gateway, Pcrf
+from signalstorm.envs.model.scenario_parts import GprsLadder, LaboratoryLadder
+from signalstorm.envs.model.scenario_topology import Database, Gateway, ImsiManager, Links, Pcrf
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,12 +34,22 @@ SETTING_FIELDS = (
     "gtpc_retries",
     "diameter_tx_s",
     "pcrf_rate_per_s",
+    "rto_min_ms",
+    "rto_initial_ms",
+    "rto_max_ms",
+    "max_assoc_retx",
 )
 """Order of the numbers in a setting vector; NaN: the scenario's own field holds."""
+
+OWN_FIELDS_FROM = SETTING_FIELDS.index("gtpc_timeout_ms")
+"""From here on a scenario has a field of its own for each."""
 
 T3346_SPREAD = 0.1
 """The MME sends a value uniform within 10 % of the configured one (StarOS Release 17 change reference, p. 320)."""
 
+
+ALARM_HOLD_S = 10.0
+"""A link that flaps faster stays one alarm in the log; its congestion itself is counted in every step [s]."""
 
 SCATTER_SHARE = 0.1
 """Chance in the handsets' timers evens out over this share of their spread."""
@@ -59,7 +69,7 @@ def setting_vector(setting: Mapping[str, Any], scenario: Scenario) -> Floats:
     given = {**scenario.present, **setting}
     vector = np.full(len(SETTING_FIELDS), np.nan)
     for i, name in enumerate(SETTING_FIELDS):
-        if name in ("gtpc_timeout_ms", "gtpc_retries", "diameter_tx_s", "pcrf_rate_per_s") and name not in given:
+        if i >= OWN_FIELDS_FROM and name not in given:
             continue
         value = complete.get(name)
         if name == "nop_action" and value is not None:
@@ -122,7 +132,16 @@ def class_columns(scenario: Scenario, part: KernelClass) -> dict[int, float]:
         refused, silent = timers(ladder.retry_refused_s, dt), timers(ladder.retry_silent_s, dt)
         response = silent
         long_refused = long_silent = (layout.NEVER, layout.NEVER)
-    elif isinstance(ladder, EpsLadder):
+    elif isinstance(ladder, GprsLadder):
+        resend = timers((ladder.t3310_s, ladder.t3310_s), dt)
+        abort = ladder.t3310_s * ladder.sends
+        refused = timers(ladder.t3311_s, dt)
+        silent = timers(_both((ladder.t3310_s, ladder.t3310_s), ladder.t3311_s), dt)
+        long_refused = timers(ladder.t3302_s, dt)
+        long_silent = timers(_both((ladder.t3310_s, ladder.t3310_s), ladder.t3302_s), dt)
+        response = timers((abort, abort), dt)
+        rows[layout.C_RESEND_LOW], rows[layout.C_RESEND_HIGH] = resend
+    else:
         refused = timers(ladder.t3411_s, dt)
         silent = timers(_both(ladder.t3410_s, ladder.t3411_s), dt)
         long_refused = timers(ladder.t3402_s, dt)
@@ -134,6 +153,9 @@ def class_columns(scenario: Scenario, part: KernelClass) -> dict[int, float]:
     rows[layout.C_SILENT_LONG_LOW], rows[layout.C_SILENT_LONG_HIGH] = long_silent
     rows[layout.C_RESPONSE_LOW], rows[layout.C_RESPONSE_HIGH] = response
     rows[layout.C_RETRY_IS_RESPONSE] = float(isinstance(ladder, LaboratoryLadder))
+    rows[layout.C_POWER_SHARE] = group.power_cycle_share
+    rows[layout.C_POWER_LOW], rows[layout.C_POWER_HIGH] = timers(group.power_cycle_s, dt)
+    rows[layout.C_REATTACH] = max(round(group.reattach_s / dt), 1)
     rows[layout.C_HONOURS] = group.honours_t3346_share if part.honours is None else float(part.honours)
     rows[layout.C_CHURN] = group.churn_per_s * dt
     rows[layout.C_SIZE] = part.size(scenario)
@@ -242,7 +264,67 @@ def storm_columns(scenario: Scenario) -> dict[int, float]:
         layout.S_DEMAND: per_step,
         layout.S_DEMAND_FROM: round(demand.start_s / dt) if demand else layout.NEVER,
         layout.S_POPULATION: population,
+        layout.S_ACTIVITY: scenario.activity.scale if scenario.activity else 0.0,
+        layout.S_ANSWER_LOSS: scenario.topology.links.answer_loss_share if scenario.topology.links else 0.0,
         layout.S_BAND: scenario.convergence.band_share * population,
+    }
+
+
+def link_columns(scenario: Scenario, links: Links, link: int) -> dict[str, float]:
+    """Return a link's fields of one storm, in messages, seconds and per second."""
+    stp = link // links.links_per_stp
+    share = links.stp_rate_shares[stp] if links.stp_rate_shares else 1.0
+    return {
+        "rate_per_s": links.rate_per_s * share,
+        "window": links.window,
+        "trickle_per_s": links.trickle_per_s,
+        "updates": float(links.names()[link] in links.window_updates),
+        "start": links.start,
+        "stop": links.stop,
+        "queue": links.queue,
+        "rto_min_ms": links.rto_min_ms,
+        "rto_initial_ms": links.rto_initial_ms,
+        "rto_max_ms": links.rto_max_ms,
+        "max_assoc_retx": float(links.max_assoc_retx),
+        "map_timer_s": links.map_timer_s,
+    }
+
+
+def link_rows(fields: Mapping[str, Floats], settings: Floats, dt: float) -> dict[int, Floats]:
+    """Turn a link's fields, overridden by knobs where given, into rows of its block."""
+    knob = dict(zip(SETTING_FIELDS, settings.T, strict=True))
+
+    def steps(name: str) -> Floats:
+        return _override(fields[name], knob[name]) / 1000.0 / dt
+
+    return {
+        layout.L_MEAN: fields["rate_per_s"] * dt,
+        layout.L_WINDOW: fields["window"],
+        layout.L_TRICKLE: fields["trickle_per_s"] * dt,
+        layout.L_UPDATES: fields["updates"],
+        layout.L_SET: fields["start"],
+        layout.L_CLEAR: fields["stop"],
+        layout.L_QUEUE: fields["queue"],
+        layout.L_RTO_MIN: steps("rto_min_ms"),
+        layout.L_RTO_INITIAL: steps("rto_initial_ms"),
+        layout.L_RTO_MAX: steps("rto_max_ms"),
+        layout.L_RETRANSMISSIONS: _override(fields["max_assoc_retx"], knob["max_assoc_retx"]),
+        layout.L_PATIENCE: np.maximum(np.rint(fields["map_timer_s"] / dt), 1.0),
+        layout.L_HOLD: np.full_like(fields["window"], max(round(ALARM_HOLD_S / dt), 1)),
+    }
+
+
+def imsimgr_columns(manager: ImsiManager, dt: float) -> dict[int, float]:
+    """Return the rows of the IMSI manager's block of one storm."""
+    return {
+        layout.I_BASE: manager.base_share * manager.capacity_per_s * dt,
+        layout.I_REQUEST: 1.0,
+        layout.I_REFUSAL: manager.refusal_cost,
+        layout.I_DROP: manager.drop_cost,
+        layout.I_CAPACITY: manager.capacity_per_s * dt,
+        layout.I_SMOOTH: min(dt / manager.smooth_s, 1.0),
+        layout.I_WARN: manager.warn_share,
+        layout.I_OVER: manager.over_share,
     }
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.model.kernels import draws, layout
 from signalstorm.envs.model.parameters import KernelClass
-from signalstorm.envs.model.procedures import PROCEDURES
+from signalstorm.envs.model.procedures import PROCEDURES, REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import (
     CapacityEvent,
@@ -16,7 +16,7 @@ from signalstorm.envs.model.scenario_events import (
     MessageBurstEvent,
     OtherLoadEvent,
 )
-from signalstorm.envs.model.scenario_parts import EpsLadder, Ladder
+from signalstorm.envs.model.scenario_parts import EpsLadder, GprsLadder, LaboratoryLadder, Ladder
 
 ELEMENT_NUMBERS = {"hss": 0, "gateway": 1, "pcrf": 2, "database": 3}
 """A server's number in draws: it must not depend on which others a scenario has."""
@@ -36,6 +36,8 @@ class Reach:
     """Timer of the long wheel."""
     server: Mapping[str, int]
     """Requester's timer or latency, per server."""
+    link: int = 0
+    """MAP timer."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,10 @@ class Plan:
     def server_entry(self, server: int, entry: int) -> int:
         """Return an entry of a server's part of the table."""
         return int(self.table[self.table[layout.P_SERVER_TABLE] + server * layout.PS_COUNT + entry])
+
+    def link_offset(self, link: int) -> int:
+        """Return the offset of a link's block in a tile."""
+        return int(self.table[layout.P_LINK]) + link * layout.L_COUNT * self.tile
 
     def queue_offset(self, queue: str) -> int:
         """Return the offset of a queue's block in a tile, -1 if there is none."""
@@ -110,6 +116,7 @@ def make_plan(
     builder.subscribers(reach)
     builder.gate(reach)
     builder.servers(reach)
+    builder.links(reach)
     return builder.finish()
 
 
@@ -129,7 +136,7 @@ class _Builder:
         self.cohort_list = [
             (c, attempt + 1)
             for c, ladder in enumerate(scenario.subscribers[part.group].ladder for part in self.parts)
-            for attempt in range(ladder.attempt_limit if isinstance(ladder, EpsLadder) else 1)
+            for attempt in range(_attempts(ladder) * _sends(ladder))
         ]
         self.cohorts = len(self.cohort_list)
         self.payload = self.cohorts + 1
@@ -153,7 +160,12 @@ class _Builder:
         trigger = self.steps(scenario.trigger.time_s)
         servers = scenario.topology.servers()
         foreign = any(server.other_load_per_s > 0 for server in servers.values())
-        plain = not foreign and not scenario.timeline and not any(self.delayed(name) for name in self.names)
+        plain = (
+            self.scenario.topology.links is None
+            and not foreign
+            and not scenario.timeline
+            and not any(self.delayed(name) for name in self.names)
+        )
         values = {
             layout.P_COHORTS: self.cohorts,
             layout.P_CLASSES: len(self.parts),
@@ -198,13 +210,14 @@ class _Builder:
         first = 0
         for c, part in enumerate(self.parts):
             group = self.scenario.subscribers[part.group]
-            limited = isinstance(group.ladder, EpsLadder)
+            limited = not isinstance(group.ladder, LaboratoryLadder)
             count = sum(1 for cohort in self.cohort_list if cohort[0] == c)
             at = self.class_table + c * layout.PC_COUNT
             self.table[at + layout.PC_FIRST] = first
             self.table[at + layout.PC_COHORTS] = count
             self.table[at + layout.PC_LIMITED] = limited
             self.table[at + layout.PC_GROUP] = part.group
+            self.table[at + layout.PC_SENDS] = _sends(group.ladder)
             first += count
 
     def subscribers(self, reach: Reach) -> None:
@@ -303,15 +316,63 @@ class _Builder:
             stage_of[name] = stage + 1
             table[at + layout.PS_TO0 + stage] = offset
 
+    def links(self, reach: Reach) -> None:
+        """Lay out the IMSI manager, the alarm log, the links and the pools at their messages."""
+        table, topology = self.table, self.scenario.topology
+        table[layout.P_IMSIMGR] = self.space(layout.I_COUNT) if topology.imsimgr else -1
+        if topology.imsimgr and topology.gate is None:
+            table[layout.P_GATE_OUT] = self.space(2 * self.payload)
+        table[layout.P_ALARMS] = self.space(layout.A_COUNT * layout.ALARM_LOG) if topology.links else 0
+        if topology.links is None:
+            return
+        attach, refresh = len(PROCEDURES[self.scenario.access]), len(REFRESH_GPRS)
+        kinds, classes = attach + refresh, len(self.parts)
+        points = len(self.scenario.activity.points) if self.scenario.activity else 2
+        mask = ring_mask(reach.link)
+        links = topology.links.stps * topology.links.links_per_stp
+        table[layout.P_LINKS] = links
+        table[layout.P_LINKS_PER_STP] = topology.links.links_per_stp
+        table[layout.P_MESSAGES] = kinds
+        table[layout.P_ATTACH_MESSAGES] = attach
+        table[layout.P_LINK_MASK] = mask
+        table[layout.P_PROFILE_POINTS] = points
+        for index, numbers in (
+            (layout.P_PROFILE, 2 * points),
+            (layout.P_FLAGGED, classes),
+            (layout.P_DETACHED, classes),
+            (layout.P_LINK, links * layout.L_COUNT),
+            (layout.P_LINK_RING, links * (mask + 1)),
+            (layout.P_LINK_LINES, (mask + 1) * kinds),
+            (layout.P_LOST_RING, (mask + 1) * kinds),
+            (layout.P_SEND, kinds),
+            (layout.P_ANSWERED, kinds),
+            (layout.P_FAILED, kinds),
+            (layout.P_POOL, (kinds + 1) * self.payload),
+        ):
+            table[index] = self.space(numbers)
+        table[layout.P_RELEASE] = table[layout.P_POOL]
+
     def finish(self) -> Plan:
         self.table[layout.P_SIZE] = self.used
         return Plan(self.table, self.tile, self.names, tuple(self.cohort_list))
+
+
+def _attempts(ladder: Ladder) -> int:
+    """Attempts before the long timer; one that repeats for ever in the laboratory."""
+    return 1 if isinstance(ladder, LaboratoryLadder) else ladder.attempt_limit
+
+
+def _sends(ladder: Ladder) -> int:
+    """Requests within an attempt while no answer comes."""
+    return ladder.sends if isinstance(ladder, GprsLadder) else 1
 
 
 def _has_spread(ladder: Ladder) -> bool:
     """Whether every short timer of a ladder is drawn by each handset, rather than fixed."""
     if isinstance(ladder, EpsLadder):
         spans = [ladder.t3411_s]
+    elif isinstance(ladder, GprsLadder):
+        spans = [ladder.t3311_s]
     else:
         spans = [ladder.retry_refused_s, ladder.retry_silent_s]
     return all(low < high for low, high in spans)

@@ -21,5 +21,19 @@ ATTACH_EPS: tuple[Transaction, ...] = (
 )
 """EPS attach (TS 23.401 5.3.2.1): S6a twice, S11/S5, Gx, and the session database."""
 
-PROCEDURES = {"eps": ATTACH_EPS}
+ATTACH_GPRS: tuple[Transaction, ...] = (
+    Transaction("authentication information", "links"),
+    Transaction("IMEI check", "links"),
+    Transaction("update location", "links"),
+    Transaction("insert data", "links"),
+)
+"""GPRS attach (TS 23.060 6.5): four messages towards the STP, four back."""
+
+REFRESH_GPRS: tuple[Transaction, ...] = (
+    Transaction("update location", "links"),
+    Transaction("insert data", "links"),
+)
+"""Location refresh of a flagged subscriber (TS 23.007): two messages each way; the gate does not pace it."""
+
+PROCEDURES = {"eps": ATTACH_EPS, "gprs": ATTACH_GPRS}
 """The attach procedure of each access."""

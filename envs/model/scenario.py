@@ -16,6 +16,7 @@ from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.scenario_events import Event
 from signalstorm.envs.model.scenario_parts import (
     DRAWN,
+    Activity,
     ClockTime,
     Convergence,
     Demand,
@@ -37,7 +38,7 @@ _PROSE = {"description", "source", "fitted"}
 """Fields that change no result and therefore not the hash either."""
 _CHANGED = "changed"
 """Validation context of a scenario made from a checked one: its variation is not checked again."""
-_VARIABLE = ("subscribers", "demand", "trigger", "timeline", "topology")
+_VARIABLE = ("subscribers", "demand", "trigger", "timeline", "activity", "topology")
 """Fields whose parts may differ from storm to storm."""
 
 
@@ -63,8 +64,8 @@ class Scenario(Part):
     """What it shows, in plain words."""
     source: str
     """Where its figures come from."""
-    access: Literal["eps"]
-    """The access: LTE attach procedures."""
+    access: Literal["eps", "gprs"]
+    """The access: LTE (eps) or 2G and 3G (gprs) attach procedures."""
     closed: Flag = False
     """Laboratory run: everybody starts unattached and the run is over when everybody is registered."""
     stochastic: Flag = True
@@ -77,6 +78,8 @@ class Scenario(Part):
     """What starts the storm."""
     timeline: tuple[Event, ...] = ()
     """What happens, in any order."""
+    activity: Activity | None = None
+    """When flagged subscribers become active; null: they never refresh."""
     topology: Topology
     """The elements of the network."""
     present: Annotated[Mapping[str, KnobValue], BeforeValidator(_present)] = {}

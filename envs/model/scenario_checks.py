@@ -2,11 +2,19 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
-from signalstorm.envs.model.knob_table import KNOBS
-from signalstorm.envs.model.scenario_events import EVERYONE, CapacityEvent, LatencyEvent, MassDetachEvent
+from signalstorm.envs.model.knob_checks import check_rto, warn_rto
+from signalstorm.envs.model.knob_table import KNOBS, RTO_NAMES
+from signalstorm.envs.model.scenario_events import (
+    EVERYONE,
+    CapacityEvent,
+    HlrResetEvent,
+    LatencyEvent,
+    LinkEvent,
+    MassDetachEvent,
+)
 from signalstorm.envs.model.wording import nearest
 
 if TYPE_CHECKING:
@@ -44,6 +52,8 @@ def patience_s(scenario: "Scenario") -> tuple[float, str]:
     if topology.gateway and topology.pcrf and "pcrf" in limited:
         rest = topology.gateway.tx_s - topology.pcrf.latency_s
         found.append((rest if rest > 0 else topology.gateway.tx_s, "topology.gateway.tx_s"))
+    if topology.links:
+        found.append((topology.links.map_timer_s, "topology.links.map_timer_s"))
     for name in ("hss", "database"):
         server = getattr(topology, name)
         if server and name in limited:
@@ -79,6 +89,9 @@ def warnings(scenario: "Scenario") -> Iterator[Finding]:
         rule = "the policy server answers later than the gateway waits, so every answer is wasted"
         shown = Shown(f"(latency_s={pcrf.latency_s:g} s, gateway.tx_s={gateway.tx_s:g} s)")
         yield Finding(("topology", "pcrf", "latency_s"), rule, shown, "raise tx_s unless that is meant")
+    if scenario.topology.links:
+        for found in warn_rto(_rto(scenario)):
+            yield found._replace(path=_rto_path(scenario, found))
 
 
 def _times(scenario: "Scenario") -> Iterator[Finding]:
@@ -104,7 +117,13 @@ def _targets(scenario: "Scenario") -> Iterator[Finding]:
     servers = scenario.topology.servers()
     classes = [EVERYONE, *(group.name for group in scenario.subscribers)]
     for number, event in enumerate(scenario.timeline):
-        if isinstance(event, MassDetachEvent):
+        if isinstance(event, HlrResetEvent):
+            known = ["hlr"]
+        elif isinstance(event, LinkEvent) or (isinstance(event, CapacityEvent) and "stp" in event.target):
+            links = scenario.topology.links
+            names = links.names() if links else ()
+            known = [EVERYONE, *dict.fromkeys(name.partition("/")[0] for name in names), *names] if links else []
+        elif isinstance(event, MassDetachEvent):
             known = classes
         elif isinstance(event, LatencyEvent):
             known = [name for name, server in servers.items() if "latency_s" in type(server).model_fields]
@@ -151,6 +170,39 @@ def _elements(scenario: "Scenario") -> Iterator[Finding]:
             yield Finding(path, rule, ABSENT, f"add topology.{element}, or leave the knob out")
 
 
+def _links(scenario: "Scenario") -> Iterator[Finding]:
+    links = scenario.topology.links
+    if links is None:
+        return
+    path: Path = ("topology", "links")
+    if links.stop > links.start or links.stop > links.queue:
+        rule = "must be at most start and queue, or a queue that fills never clears its alarm"
+        shown = Shown(f"(stop={links.stop:g}, start={links.start:g}, queue={links.queue:g})")
+        yield Finding((*path, "stop"), rule, shown, "lower it")
+    if links.start > links.queue:
+        rule = "must be at most queue, or the queue alone never raises the alarm"
+        shown = Shown(f"(start={links.start:g}, queue={links.queue:g})")
+        yield Finding((*path, "start"), rule, shown, "lower it")
+    if links.stp_rate_shares and len(links.stp_rate_shares) != links.stps:
+        shown = Shown(f"{len(links.stp_rate_shares)} for {links.stps} STPs")
+        yield Finding((*path, "stp_rate_shares"), "must have one share per STP", shown, "or leave it empty")
+    for name in links.window_updates:
+        if name not in links.names():
+            yield Finding((*path, "window_updates"), "must name links", name, nearest(name, links.names()))
+    for found in check_rto(_rto(scenario)):
+        yield found._replace(path=_rto_path(scenario, found))
+
+
+def _rto(scenario: "Scenario") -> dict[str, Any]:
+    """Return the limits of the retransmission time-out in force."""
+    return {name: scenario.present.get(name, getattr(scenario.topology.links, name)) for name in RTO_NAMES}
+
+
+def _rto_path(scenario: "Scenario", found: Finding) -> Path:
+    (name,) = found.path
+    return ("present", name) if name in scenario.present else ("topology", "links", name)
+
+
 def _tunable(scenario: "Scenario") -> Iterator[Finding]:
     for number, name in enumerate(scenario.tunable):
         path = ("tunable", number)
@@ -162,6 +214,14 @@ def _tunable(scenario: "Scenario") -> Iterator[Finding]:
             yield Finding(path, "a search cannot use this knob", name, way_out)
         elif name in scenario.tunable[:number]:
             yield Finding(path, "must be named once", name, "leave one of them out")
+
+
+def _tunable_together(scenario: "Scenario") -> Iterator[Finding]:
+    """The limits of the retransmission time-out are ordered, so a search that moves one must move the others."""
+    moved = [name for name in RTO_NAMES if name in scenario.tunable]
+    if moved and len(moved) < len(RTO_NAMES):
+        rule = "a search must move all three limits of the retransmission time-out or none"
+        yield Finding(("tunable",), rule, Shown(", ".join(moved)), f"list {', '.join(RTO_NAMES)}")
 
 
 def _steps(scenario: "Scenario") -> Iterator[Finding]:
@@ -190,4 +250,4 @@ def _steps(scenario: "Scenario") -> Iterator[Finding]:
         yield Finding(("control_interval_s",), rule, Shown(f"{scenario.control_interval_s:g} s"), "shorten it")
 
 
-_CHECKS: tuple[Check, ...] = (_times, _targets, _names, _elements, _tunable, _steps)
+_CHECKS: tuple[Check, ...] = (_times, _targets, _names, _elements, _links, _tunable, _tunable_together, _steps)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from signalstorm.envs.model.scenario_parts import NotNegative, Part, Positive, Share
+from signalstorm.envs.model.scenario_parts import Flag, NotNegative, Part, Positive, Share
 
 EVERYONE = "*"
 """The target that means all classes."""
@@ -79,7 +79,33 @@ class MessageBurstEvent(Part):
     """Messages [messages]."""
 
 
+class HlrResetEvent(Part):
+    """The HLR restarts: registered subscribers are flagged, to be confirmed at their next activity (TS 23.007)."""
+
+    kind: Literal["hlr_reset"]
+    """What happens."""
+    target: str = "hlr"
+    """The HLR."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
+    share: Share = 1.0
+    """Share of the registered that this HLR holds, 0 to 1 [share]."""
+
+
+class LinkEvent(Part):
+    """Links are reset (queue emptied), go down or come up."""
+
+    kind: Literal["link_reset", "link_down", "link_up"]
+    """What happens."""
+    target: str
+    """A link such as ``stp2/slc1``, an STP such as ``stp2``, or ``*`` for all."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
+    noticed: Flag = True
+    """Whether the SGSN knows at once that a link is down; false: only after its retransmissions are spent."""
+
+
 Event = Annotated[
-    CapacityEvent | LatencyEvent | OtherLoadEvent | MassDetachEvent | MessageBurstEvent,
+    HlrResetEvent | LinkEvent | CapacityEvent | LatencyEvent | OtherLoadEvent | MassDetachEvent | MessageBurstEvent,
     Field(discriminator="kind"),
 ]

@@ -125,6 +125,23 @@ class EpsLadder(Part):
     """Tries before the long pause [tries]."""
 
 
+class GprsLadder(Part):
+    """What a 2G or 3G handset does after each answer: TS 24.008 table 11.3a, attach attempt counter 4.7.3.1."""
+
+    kind: Literal["gprs"]
+    """The law by which handsets try again."""
+    t3310_s: Positive = 15.0
+    """T3310: time after which an unanswered request is sent again [s]."""
+    sends: Count = 5
+    """Requests within an attempt while no answer comes [requests]."""
+    t3311_s: Span = (15.0, 15.0)
+    """T3311: pause before the next attempt while attempts are left [s]."""
+    t3302_s: Span = (720.0, 720.0)
+    """T3302: pause after the last attempt [s]."""
+    attempt_limit: Count = 5
+    """Attempts before the long pause [attempts]."""
+
+
 class LaboratoryLadder(Part):
     """What simulated handsets of a laboratory do: they try again for ever."""
 
@@ -136,7 +153,7 @@ class LaboratoryLadder(Part):
     """Time after sending at which a handset without an answer tries again [s]."""
 
 
-Ladder = Annotated[EpsLadder | LaboratoryLadder, Field(discriminator="kind")]
+Ladder = Annotated[EpsLadder | GprsLadder | LaboratoryLadder, Field(discriminator="kind")]
 
 
 class SubscriberClass(Part):
@@ -154,6 +171,21 @@ class SubscriberClass(Part):
     """Share of the handsets that obey a back-off sent with a refusal, 0 to 1 [share]."""
     churn_per_s: NotNegative = 0.0
     """Rate at which each registered subscriber power-cycles [per s]."""
+    reattach_s: NotNegative = 10.0
+    """A subscriber detached by the network attaches again uniformly within this time [s]."""
+    power_cycle_share: Share = 0.0
+    """Share of users who, left to the long timer, power-cycle and begin again at attempt 1, 0 to 1 [share]."""
+    power_cycle_s: Span = (60.0, 300.0)
+    """When they do, after the last attempt [s]."""
+
+
+class Activity(Part):
+    """How soon a flagged subscriber becomes active, and so refreshes its location."""
+
+    points: Annotated[tuple[tuple[NotNegative, NotNegative], ...], Field(min_length=2)]
+    """Pairs of a time from the start [s] and the rate per flagged subscriber there [per s]; linear between."""
+    scale: Positive = 1.0
+    """Factor on all rates; what a variation may move."""
 
 
 class Demand(Part):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from signalstorm.envs.model.scenario_parts import Count, NotNegative, Part, Positive, Whole
+from signalstorm.envs.model.scenario_parts import Count, NotNegative, Part, Positive, Share, Whole
 
 Overflow = Literal["drop", "refuse"]
 
@@ -54,11 +54,76 @@ class Database(Server):
     """Delay of every answer beside the waiting [s]."""
 
 
+class ImsiManager(Part):
+    """IMSI manager of an SGSN or MME: the processor in front of the gate."""
+
+    capacity_per_s: Positive
+    """Units of work per second, all instances together; a request costs 1 [per s]."""
+    base_share: Share = 0.05
+    """Utilisation without requests, 0 to 1 [share]."""
+    refusal_cost: NotNegative = 1.0
+    """Work of a refusal, which is handed to a session manager [units]."""
+    drop_cost: NotNegative = 0.2
+    """Work of a drop [units]."""
+    smooth_s: Positive = 5.0
+    """Time constant of the utilisation that is shown [s]."""
+    warn_share: Share = 0.6
+    """Utilisation above which the state is warn, 0 to 1 [share]."""
+    over_share: Share = 0.9
+    """Utilisation above which the state is over, 0 to 1 [share]."""
+
+
+class Links(Part):
+    """M3UA/SCTP links of the SGSN to its signalling transfer points; named stp1/slc1 and so on."""
+
+    stps: Count = 2
+    """Signalling transfer points [STPs]."""
+    links_per_stp: Count = 4
+    """Links to each [links]."""
+    rate_per_s: Positive
+    """Messages that an STP takes per link, towards the HLR [per s]."""
+    stp_rate_shares: tuple[Positive, ...] = ()
+    """Factor on that rate per STP; empty: all 1 [share]."""
+    window: Positive
+    """Receive buffer of the peer [messages]."""
+    window_updates: tuple[str, ...] = ()
+    """Links whose peer tells when its window opens; on the others only an expiry finds out."""
+    trickle_per_s: NotNegative = 0.0
+    """What a closed window still lets through: the peer keeps announcing small windows [per s]."""
+    start: Positive = 8000.0
+    """START: queue above which a link is congested [messages]."""
+    stop: Positive = 5000.0
+    """STOP: queue at or below which it is not [messages]."""
+    queue: Positive = 8000.0
+    """QUEUE: beyond it messages are discarded [messages]."""
+    rto_min_ms: Positive = 1000.0
+    """RTO-min [ms]."""
+    rto_initial_ms: Positive = 3000.0
+    """RTO-initial [ms]."""
+    rto_max_ms: Positive = 60000.0
+    """RTO-max [ms]."""
+    max_assoc_retx: Whole = 10
+    """Retransmissions in a row beyond which an association fails [retransmissions]."""
+    map_timer_s: Positive = 30.0
+    """MAP operation timer of the SGSN [s]."""
+    answer_loss_share: Share = 0.0
+    """Share of the answers coming over a congested link that are lost, 0 to 1 [share]."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return the links' names, STP by STP."""
+        stps, links = range(self.stps), range(self.links_per_stp)
+        return tuple(f"stp{stp + 1}/slc{link + 1}" for stp in stps for link in links)
+
+
 class Topology(Part):
     """The elements that a request passes; one that is null is skipped."""
 
     gate: Gate | None = None
     """Network overload protection in front of the MME."""
+    imsimgr: ImsiManager | None = None
+    """IMSI manager, the processor in front of the gate."""
+    links: Links | None = None
+    """Signalling links towards HLR and EIR."""
     hss: Database | None = None
     """Home subscriber server: authentication and update location."""
     gateway: Gateway | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from signalstorm.envs.model.errors import wrong_input
-from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
+from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, KnobValue
 from signalstorm.envs.model.knobs import effective_queue
 from signalstorm.experiments.export.releases import Release
 
@@ -18,6 +18,11 @@ NAMES = {
     "egtp-service": "eGTP service of the MME",
     "gateway-context": "context of the IMS authorization service",
     "ims-auth-service": "IMS authorization service",
+    "ss7-domain": "number of the SS7 routing domain",
+    "ss7-variant": "variant of the SS7 routing domain",
+    "peer-server": "number of the peer server, the STP",
+    "psp": "number of the PSP, the link",
+    "asp": "number of the ASP instance",
 }
 """The objects whose names the commands need, and which no scenario knows."""
 
@@ -27,6 +32,20 @@ GATE_OFF = "default network-overload-protection mme-new-connections-per-second"
 _MME = ("context {mme-context}", "mme-service {mme-service}")
 _EGTP = ("context {egtp-context}", "egtp-service {egtp-service}")
 _POLICY_CONTROL = ("context {gateway-context}", "ims-auth-service {ims-auth-service}", "policy-control")
+_PSP = ("ss7-routing-domain {ss7-domain} variant {ss7-variant}", "peer-server id {peer-server}", "psp instance {psp}")
+_SCTP_COMMANDS = {
+    "rto_min_ms": "sctp-rto-min",
+    "rto_initial_ms": "sctp-rto-initial",
+    "rto_max_ms": "sctp-rto-max",
+}
+_RETRANSMISSIONS = "max_assoc_retx"
+_SGSN_GATE = (
+    "network-overload-protection sgsn-new-connections-per-second {nop_rate} action {nop_action} "
+    "queue-size {nop_queue} wait-time {nop_wait_s}"
+)
+_SGSN_GATE_OFF = "default network-overload-protection sgsn-new-connections-per-second"
+_SGSN_SOURCE = "CLI-R16 p5328, CLI-R18 p5470"
+_SGSN_ACTIONS = {"drop": "drop", "reject-congestion": "reject-with-cause congestion"}
 _GATE_KNOBS = ("nop_rate", "nop_wait_s", "nop_queue", "nop_queue_wait_s", "nop_action")
 _CONGESTION = "reject-congestion"
 _T3346_SOURCE = "CLI-R17 p7193, RCR-R17 p320"
@@ -42,7 +61,7 @@ class Command:
     """One line for a box."""
 
     box: Literal["mme", "gateway"]
-    """The box it belongs on."""
+    """The box it belongs on; an SGSN takes the place of the MME."""
     modes: tuple[str, ...]
     """The commands that enter its mode, with the names of objects as fields; none: global configuration."""
     line: str
@@ -65,6 +84,9 @@ def commands(target: Values, other: Values, release: Release) -> list[Command]:
     Raises:
         InputError: If the release has no command for a value.
     """
+    if _is_sgsn(target):
+        # The links first: a higher rate of the gate on links that cannot carry it makes matters worse.
+        return [*_links(target, other), *_sgsn_gate(target)]
     timers = [*_t3346(target, other, release), *_gtpc(target, other, release), *_diameter(target, other)]
     gate = list(_gate(target, release))
     return [*timers, *gate] if _refuses(target) else [*gate, *timers]
@@ -120,6 +142,73 @@ def _gate(target: Values, release: Release) -> Iterator[Command]:
         tuple(notes),
         tuple(_gate_doubts(release)),
     )
+
+
+def _is_sgsn(values: Values) -> bool:
+    """Tell whether the setting is an SGSN's: only that has signalling links."""
+    return "rto_max_ms" in values
+
+
+def _sgsn_gate(target: Values) -> Iterator[Command]:
+    rate = target.get("nop_rate")
+    if target.get("t3346_s", 0):
+        rule = "must be 0 for an SGSN: its command for T3346 is not known here"
+        raise wrong_input(rule, target["t3346_s"], "leave the knob out of the search", key="t3346_s")
+    if rate is None:
+        return
+    if isinstance(rate, str):
+        off = ("no gate: every request is let through at once",)
+        yield Command("mme", (), _SGSN_GATE_OFF, ("nop_rate",), _SGSN_SOURCE, off)
+        return
+    action = str(target.get("nop_action", KNOBS["nop_action"].default))
+    if action not in _SGSN_ACTIONS:
+        rule = "must be drop or reject-congestion for an SGSN: how its command spells network failure is not settled"
+        raise wrong_input(rule, action, "choose reject-congestion", key="nop_action")
+    wait_s = _number(target, "nop_wait_s", default=KNOBS["nop_wait_s"].default)
+    held, keyword = effective_queue(
+        rate,
+        wait_s,
+        queue=_number_or_none(target, "nop_queue"),
+        queue_wait_s=_number_or_none(target, "nop_queue_wait_s"),
+    )
+    line = _SGSN_GATE if keyword is not None else _SGSN_GATE.replace("queue-size {nop_queue} ", "")
+    line = line.format(nop_rate=rate, nop_action=_SGSN_ACTIONS[action], nop_queue=keyword, nop_wait_s=round(wait_s))
+    notes = (
+        f"{rate} requests per s: one every {1000 / rate:.4g} ms; wait-time {wait_s:g} s = {1000 * wait_s:.0f} ms",
+        f"the queue holds {held} requests, {1000 * held / rate:.0f} ms of the rate",
+        "each attach it lets through is four messages on the links: see that they can carry them",
+    )
+    doubts = ("the hyphens of `reject-with-cause`, which the references also print with blanks",)
+    yield Command("mme", (), line, tuple(name for name in _GATE_KNOBS if name in target), _SGSN_SOURCE, notes, doubts)
+
+
+def _links(target: Values, other: Values) -> Iterator[Command]:
+    """Yield the commands of one PSP, in an order in which RTO-min <= RTO-initial <= RTO-max holds after each."""
+    changed = [name for name in (*RTO_NAMES, _RETRANSMISSIONS) if _differs(target, other, name)]
+    if not changed:
+        return
+    limits = [name for name in RTO_NAMES if name in changed]
+    lowered = [name for name in limits if _number(target, name) < _number(other, name, KNOBS[name].default)]
+    raised = [name for name in reversed(limits) if name not in lowered]
+    source = "StarOS Command Line Interface Reference, PSP configuration mode"
+    effect = (
+        "SERVICE-AFFECTING: the association is taken down and set up again, one PSP at a time: repeat this block "
+        "for each, and go on once it is in service",
+    )
+    yield Command("mme", _PSP, "no associate", (), source, effect)
+    if _RETRANSMISSIONS in changed:
+        count = round(_number(target, _RETRANSMISSIONS))
+        seen = ("the range, which is published for the HNB gateway only",)
+        yield Command(
+            "mme", _PSP, f"sctp-max-assoc-retx {count}", (_RETRANSMISSIONS,), KNOBS[_RETRANSMISSIONS].source, (), seen
+        )
+    for name in [*lowered, *raised]:
+        value, knob = round(_number(target, name)), KNOBS[name]
+        units = round(value / knob.command_unit)
+        notes = (f"{units} units of {knob.command_unit:g} ms = {value} ms",)
+        doubts = ("the range, which is not published for a PSP",) if name == "rto_initial_ms" else ()
+        yield Command("mme", _PSP, f"{_SCTP_COMMANDS[name]} {units}", (name,), knob.source, notes, doubts)
+    yield Command("mme", _PSP, "associate asp instance {asp}", (), source)
 
 
 def _gate_doubts(release: Release) -> Iterator[str]:

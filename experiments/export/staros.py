@@ -179,7 +179,7 @@ def _entered(block: Sequence[Command], names: Mapping[str, str]) -> Iterator[str
     for mode in block[0].modes:
         yield "  " * depth + mode.format_map(filled)
         depth += 1
-    yield from ("  " * depth + command.line for command in block)
+    yield from ("  " * depth + command.line.format_map(filled) for command in block)
     yield "end"
 
 

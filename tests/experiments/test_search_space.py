@@ -8,10 +8,11 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS
-from signalstorm.envs.model.knobs import validate
+from signalstorm.envs.model.knobs import resolve, validate
 from signalstorm.experiments.search_space import search_space
 
 LAB = scenario_file.load("lab-pcrf")
+INCIDENT = scenario_file.load("incident-2014")
 GATE = ("nop_rate", "nop_wait_s", "nop_queue_wait_s", "nop_action")
 
 
@@ -28,7 +29,20 @@ def test_distributions_are_those_of_the_table() -> None:
 
 def test_every_searchable_knob_has_a_distribution() -> None:
     knobs = [name for name, knob in KNOBS.items() if knob.searchable]
-    assert set(search_space(LAB, knobs).distributions) == set(knobs)
+    of_links = [name for name in knobs if KNOBS[name].element == "links"]
+    others = [name for name in knobs if name not in of_links]
+    assert set(search_space(LAB, others).distributions) == set(others)
+    assert set(search_space(INCIDENT, of_links).distributions) == set(of_links)
+
+
+@given(low=st.floats(100, 5000), initial=st.floats(100, 120000), high=st.floats(500, 120000), rate=st.floats(50, 5000))
+@settings(max_examples=100, deadline=None)
+def test_every_point_of_an_sgsn_is_legal(low: float, initial: float, high: float, rate: float) -> None:
+    space = search_space(INCIDENT)
+    point = {"nop_rate": rate, "nop_wait_s": 5, "nop_queue_wait_s": 3.0}
+    limits = {"rto_min_ms": low, "rto_initial_ms": initial, "rto_max_ms": high}
+    setting = space.setting({**point, **limits})
+    assert resolve(setting, INCIDENT)["rto_max_ms"] == setting["rto_max_ms"]
 
 
 def test_by_default_the_tunable_knobs_are_searched() -> None:

@@ -32,6 +32,7 @@ from signalstorm.envs.model.kernels.layout import (
     K_T75,
     K_T95,
     K_WITHOUT,
+    P_ATTACH_MESSAGES,
     P_BIN,
     P_CHECK,
     P_CHURN,
@@ -42,12 +43,15 @@ from signalstorm.envs.model.kernels.layout import (
     P_COHORTS,
     P_COUNT_FROM,
     P_FINAL,
+    P_FLAGGED,
     P_GATE,
     P_HEALTH,
     P_IDLE,
     P_KPI,
     P_LAST_EVENT,
     P_LONG_STOCK,
+    P_MESSAGES,
+    P_POOL,
     P_PROC,
     P_REGISTERED,
     P_SERVER_TABLE,
@@ -85,7 +89,7 @@ _OVER = 1e-6
 
 
 @njit(error_model="numpy")
-def count(base, plan, step, tile):
+def count(base, plan, step, linked, tile):
     """Take this step into the counters and judge each storm's health."""
     k = block(base, plan[P_KPI], K_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
@@ -96,6 +100,8 @@ def count(base, plan, step, tile):
     for c in range(1, classes):
         for b in range(len(tile)):
             k[K_WITHOUT, b] += registered[c, b]
+    if linked is not None:
+        _serve_unconfirmed(base, plan, tile)
     for b in range(len(tile)):
         k[K_WITHOUT, b] = storm[S_POPULATION, b] - k[K_WITHOUT, b]
     for b in range(len(tile)):
@@ -125,7 +131,34 @@ def count(base, plan, step, tile):
                 k[K_OVER, b] = step
                 _finish(base, plan, b, tile)
     if plan[P_CHECK]:
-        _conserve(base, plan, tile)
+        _conserve(base, plan, linked, tile)
+
+
+@njit(inline="always")
+def _serve_unconfirmed(base, plan, tile):
+    """Add to those with service who is registered but to be confirmed, or being confirmed."""
+    k = block(base, plan[P_KPI], K_COUNT, tile)
+    classes = plan[P_CLASSES]
+    share = plan[P_COHORTS] + 1
+    flagged = block(base, plan[P_FLAGGED], classes, tile)
+    for c in range(classes):
+        for b in range(len(tile)):
+            k[K_WITHOUT, b] += flagged[c, b]
+    for m in range(plan[P_ATTACH_MESSAGES], plan[P_MESSAGES]):
+        pool = block(base, plan[P_POOL] + m * share * len(tile), share, tile)
+        for c in range(classes):
+            for b in range(len(tile)):
+                k[K_WITHOUT, b] += pool[c, b]
+
+
+@njit(inline="always")
+def _confirming(base, plan, c, b, tile):
+    """Subscribers of a class who are registered but to be confirmed, or being confirmed."""
+    share = plan[P_COHORTS] + 1
+    total = block(base, plan[P_FLAGGED], plan[P_CLASSES], tile)[c, b]
+    for m in range(plan[P_ATTACH_MESSAGES], plan[P_MESSAGES]):
+        total += block(base, plan[P_POOL] + m * share * len(tile), share, tile)[c, b]
+    return total
 
 
 @njit(inline="always")
@@ -209,7 +242,7 @@ def _copy(base, source, target, rows, b, tile):
 
 
 @njit(error_model="numpy")
-def _conserve(base, plan, tile):
+def _conserve(base, plan, linked, tile):
     """Check that nothing is lost: subscribers of each class, and entries of each queue."""
     k = block(base, plan[P_KPI], K_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
@@ -224,6 +257,8 @@ def _conserve(base, plan, tile):
         for c in range(classes):
             size = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)[C_SIZE, b]
             total = registered[c, b] + idle[c, b] + long[c, b]
+            if linked is not None:
+                total += _confirming(base, plan, c, b, tile)
             first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
             for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
                 total += proc[i, b] + short[i, b]

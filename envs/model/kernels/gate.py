@@ -22,6 +22,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_KPI,
     P_RELEASE,
     P_SCRATCH,
+    P_SEND,
     P_STORM,
     Q_COUNT,
     Q_DRAW,
@@ -41,19 +42,23 @@ from signalstorm.envs.model.kernels.subscribers import back_off, refuse, silence
 
 
 @njit(error_model="numpy")
-def pace(base, plan, step, tile):
+def pace(base, plan, step, linked, tile):
     """Advance the gate by one step; without one every request passes at once."""
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
     share = plan[P_COHORTS] + 1
     if plan[P_GATE] < 0:
         for b in range(len(tile)):
             kpi[K_STEP_ADMITTED, b] = kpi[K_STEP_ATTEMPTS, b]
-        _release(base, plan, plan[P_ARRIVE], tile)
+        _release(base, plan, plan[P_ARRIVE], linked, tile)
         return
     q = block(base, plan[P_GATE], Q_COUNT, tile)
     for b in range(len(tile)):
-        q[Q_IN, b] = kpi[K_STEP_ATTEMPTS, b]
+        q[Q_IN, b] = 0.0
         q[Q_DRAW, b] = q[Q_MEAN, b]
+    arrive = block(base, plan[P_ARRIVE], share, tile)
+    for k in range(share - 1):
+        for b in range(len(tile)):
+            q[Q_IN, b] += arrive[k, b]
     advance(base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_MASK], step, True, tile)
     collect(
         base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_LINES], plan[P_GATE_MASK], step, share, share,
@@ -66,7 +71,7 @@ def pace(base, plan, step, tile):
         kpi[K_EXPIRED, b] += q[Q_EXPIRED, b]
         expired += q[Q_EXPIRED, b] > 0.0
         over += q[Q_OVER, b] > 0.0
-    _release(base, plan, plan[P_GATE_OUT], tile)
+    _release(base, plan, plan[P_GATE_OUT], linked, tile)
     if expired > 0:
         silence(base, plan, plan[P_GATE_OUT] + share * len(tile), False, step, tile)
     if over > 0:
@@ -75,7 +80,7 @@ def pace(base, plan, step, tile):
 
 
 @njit(inline="always")
-def _release(base, plan, start, tile):
+def _release(base, plan, start, linked, tile):
     """Hand a payload to the first transaction."""
     share = plan[P_COHORTS] + 1
     payload = block(base, start, share, tile)
@@ -83,6 +88,11 @@ def _release(base, plan, start, tile):
     for k in range(share):
         for b in range(len(tile)):
             to[k, b] += payload[k, b]
+    if linked is not None:
+        send = block(base, plan[P_SEND], 1, tile)
+        for k in range(share - 1):
+            for b in range(len(tile)):
+                send[0, b] += payload[k, b]
 
 
 @njit(error_model="numpy")

@@ -63,19 +63,39 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_SCRATCH,  # offset: rows of scratch for draws
     P_RECORD_WIDTH,  # quantities in a record
     P_SIZE,  # float64 numbers per tile
+    P_PROFILE_POINTS,  # points of the activity profile
+    P_PROFILE,  # offset: steps of the points, then values [1/step] at the points
+    P_FLAGGED,  # offset: one row per class, registered but to be confirmed
+    P_DETACHED,  # offset: one row per class, whose refresh failed in this step
+    P_IMSIMGR,  # offset: block of the IMSI manager, -1: none
+    P_ALARMS,  # offset: log of alarms
+    P_LINKS,  # signalling links, 0: none
+    P_LINKS_PER_STP,
+    P_MESSAGES,  # kinds of message on the links, M
+    P_ATTACH_MESSAGES,  # of which belong to an attach, first in order
+    P_LINK,  # offset: link blocks, one after another
+    P_LINK_RING,  # offset: rings of each link's cumulative admissions
+    P_LINK_LINES,  # offset: ring of the mixture (per message) that all links got
+    P_LINK_MASK,
+    P_LOST_RING,  # offset: ring of requests that will time out
+    P_SEND,  # offset: one row per kind, to be sent in this step
+    P_ANSWERED,  # offset: one row per kind, answered in time in this step
+    P_FAILED,  # offset: one row per kind, timed out in this step
+    P_POOL,  # offset: for each kind a payload, who waits at this message
     P_CLASS_TABLE,  # plan index of the class table
     P_SERVER_TABLE,  # plan index of the server table
     P_COUNT,
-) = range(53)
+) = range(72)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
     PC_FIRST,  # its first cohort
     PC_COHORTS,  # its number of cohorts (attempt limit)
     PC_LIMITED,  # 1: attempts are limited and the long timer follows; 0: the same cohort again
+    PC_SENDS,  # requests within an attempt while no answer comes; cohorts are attempts, and sends within them
     PC_GROUP,  # class of the scenario that it belongs to
     PC_COUNT,
-) = range(5)
+) = range(6)
 
 # -- plan: one entry per server --------------------------------------------------------------------------------
 (
@@ -155,13 +175,20 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_T3346_LOW,  # [steps] back-off sent with cause congestion, 0: none
     S_T3346_HIGH,
     S_POPULATION,
+    S_ACTIVITY,  # scale of the activity profile
+    S_ANSWER_LOSS,  # share of answers lost on a congested link
+    S_ALARMS,  # alarms logged so far
+    S_FREE,  # links without alarm of the STP at hand
+    S_UP,  # links in service of the STP at hand
+    S_STPS,  # STPs with a link in service
+    S_TOTAL,  # messages sent in this step
     S_BAND,  # [subscribers] allowed above the steady level
     S_YES,  # accepts of this step
     S_NO,  # refusals of this step
     S_LATE,  # accepts of this step that came too late
     S_AGE,  # [steps] mean age of this step's accepts
     S_COUNT,
-) = range(16)
+) = range(23)
 
 # -- class block -----------------------------------------------------------------------------------------------
 (
@@ -171,6 +198,8 @@ requests of the step in which their handsets sent them, so that the mean age tra
     C_SILENT_HIGH,
     C_REFUSED_LONG_LOW,  # [steps] the same after the last attempt
     C_REFUSED_LONG_HIGH,
+    C_RESEND_LOW,  # [steps] next send within the attempt, after sending
+    C_RESEND_HIGH,
     C_SILENT_LONG_LOW,
     C_SILENT_LONG_HIGH,
     C_RESPONSE_LOW,  # [steps] an answer this old finds the handset gone
@@ -179,9 +208,13 @@ requests of the step in which their handsets sent them, so that the mean age tra
     C_HONOURS,  # share that honours T3346
     C_CHURN,  # [1/step] power-cycles of a registered subscriber
     C_SIZE,
+    C_POWER_SHARE,  # share that power-cycles rather than wait for the long timer
+    C_POWER_LOW,  # [steps] after which they do
+    C_POWER_HIGH,
+    C_REATTACH,  # [steps] within which a detached subscriber attaches again
     C_SCATTER,  # [1/step] rate at which chance in timers evens out, 0: timers without a spread, no chance
     C_COUNT,
-) = range(16)
+) = range(22)
 
 # -- counters --------------------------------------------------------------------------------------------------
 (
@@ -194,6 +227,11 @@ requests of the step in which their handsets sent them, so that the mean age tra
     K_DROPPED,
     K_EXPIRED,
     K_LATE,
+    K_OVERLOAD,  # lost before the gate by the IMSI manager
+    K_REFRESHES,  # location refreshes begun
+    K_REFRESHES_FAILED,
+    K_DETACH_NETWORK,
+    K_DETACH_SUBSCRIBER,
     K_SESSIONS,  # create-session requests, repeats included
     K_STEP_ATTEMPTS,
     K_STEP_ADMITTED,
@@ -219,7 +257,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     K_OVER,  # [step] after which nothing can happen, -1: not yet
     K_ERROR,  # largest relative conservation error seen
     K_COUNT,
-) = range(34)
+) = range(39)
 
 # -- event table -----------------------------------------------------------------------------------------------
 (
@@ -239,14 +277,95 @@ requests of the step in which their handsets sent them, so that the mean age tra
     EVENT_FOREIGN,
     EVENT_BURST,
     EVENT_DETACH,
-) = range(5)
+    EVENT_HLR_RESET,
+    EVENT_LINK_RESET,
+    EVENT_LINK_DOWN,
+    EVENT_LINK_UP,
+    EVENT_LINK_RATE,
+) = range(10)
+
+# -- link block ------------------------------------------------------------------------------------------------
+(
+    L_MEAN,  # [1/step] what the STP takes
+    L_WINDOW,  # [messages] receive buffer of the peer
+    L_TRICKLE,  # [1/step] what a closed window still lets through: the peer keeps announcing small windows
+    L_UPDATES,  # 1: the peer tells when its window opens; 0: only an expiry finds out
+    L_SET,  # [messages] queue above which the link is congested (START)
+    L_CLEAR,  # [messages] queue at or below which it is not (STOP)
+    L_QUEUE,  # [messages] queue beyond which messages are discarded
+    L_RTO_MIN,  # [steps]
+    L_RTO_INITIAL,  # [steps]
+    L_RTO_MAX,  # [steps]
+    L_RETRANSMISSIONS,  # association fails beyond so many
+    L_PATIENCE,  # [steps] MAP timer
+    L_DOWN,  # 0 in service, 1 out of service, 2 dead but not yet found out
+    L_ADMITTED,  # cumulative admissions, A
+    L_SERVED,  # cumulative service by the STP, D
+    L_DEADLINE,  # entries up to here have timed out, X
+    L_POINTER,  # [step]
+    L_PEER,  # [messages] in the peer's buffer
+    L_STALLED,  # 1: window closed, waiting for an expiry or an update
+    L_RTO,  # [steps] present RTO
+    L_TIMER,  # [steps] until the next expiry
+    L_EXPIRIES,  # expiries in a row without progress
+    L_CONGESTED,  # 1: congestion alarm up
+    L_IN,
+    L_DRAW,
+    L_LOW,
+    L_START,
+    L_NEXT,
+    L_EXPIRED,
+    L_FRESH,
+    L_SUM_TX,
+    L_SUM_RX,
+    L_SUM_RX_BASE,  # service already answered
+    L_SUM_LOST,
+    L_SUM_STALE,
+    L_SUM_FRESH,
+    L_SUM_CONGESTED,  # steps with the alarm up
+    L_SUM_STALLS,
+    L_FLUSH,  # 1: empty the queue in this step
+    L_HOLD,  # [steps] for which a link is free of congestion before the log of alarms says so
+    L_CALM,  # [steps] for which it has been
+    L_LOGGED,  # 1: up by the log
+    L_COUNT,
+) = range(43)
+
+# -- block of the IMSI manager ---------------------------------------------------------------------------------
+(
+    I_BASE,  # [1/step] load without requests
+    I_REQUEST,  # cost of a request
+    I_REFUSAL,  # cost of a refusal
+    I_DROP,  # cost of a drop
+    I_CAPACITY,  # [1/step]
+    I_SMOOTH,  # share of a new value in the smoothed one
+    I_WARN,  # utilisation above which the state is warn
+    I_OVER,
+    I_REFUSALS,  # refusals of the step before
+    I_DROPS,
+    I_LOST,  # share of this step's requests that is lost
+    I_UTILISATION,  # smoothed, 1: all of the capacity
+    I_STATE,  # 0 normal, 1 warn, 2 over
+    I_PEAK,
+    I_COUNT,
+) = range(15)
+
+ALARM_LOG = 256
+"""Alarms kept per storm."""
+(
+    A_STEP,
+    A_ELEMENT,  # link number, or ALARM_IMSIMGR
+    A_EDGE,  # 1 set, 0 cleared
+    A_COUNT,
+) = range(4)
+ALARM_IMSIMGR = 1000
 
 # -- records ---------------------------------------------------------------------------------------------------
 RECORD_COUNTERS = K_SESSIONS + 1
 """A record holds the first counters, then the number without service, then per queue: waiting, stale waiting, served in time, served stale, over."""
 RECORD_PER_QUEUE = 5
 
-GATE, DEMAND, TIMERS = 1, 2, 3
+GATE, DEMAND, TIMERS, REFRESH, LINKS = 1, 2, 3, 4, 1024
 """Numbers of elements in draws; servers follow from FIRST_SERVER."""
 FIRST_SERVER = 8
 SERVICE, FOREIGN, STREAMS = 0, 1, 64

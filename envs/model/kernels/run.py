@@ -3,10 +3,12 @@
 from numba import njit
 
 from signalstorm.envs.model.kernels.counters import all_over, count, record
+from signalstorm.envs.model.kernels.exchange import exchange
 from signalstorm.envs.model.kernels.gate import pace
+from signalstorm.envs.model.kernels.imsimgr import manage
 from signalstorm.envs.model.kernels.layout import P_RECORD, P_SERVERS
 from signalstorm.envs.model.kernels.servers import serve
-from signalstorm.envs.model.kernels.subscribers import conclude, request
+from signalstorm.envs.model.kernels.subscribers import conclude, refresh, request
 from signalstorm.envs.model.kernels.timeline import happen
 
 _LOOK = 64
@@ -14,19 +16,27 @@ _LOOK = 64
 
 
 @njit(inline="always")
-def substep(base, plan, step, tile):
-    """Advance every storm of a tile by one step, in the order of the model's page."""
-    happen(base, plan, step, tile)
-    request(base, plan, step, tile)
-    pace(base, plan, step, tile)
+def substep(base, plan, step, linked, tile):
+    """Advance every storm of a tile by one step, in the order of the model's page.
+
+    ``linked`` is None for a network without signalling links: what belongs to them is then not even compiled.
+    """
+    happen(base, plan, step, linked, tile)
+    request(base, plan, step, linked, tile)
+    if linked is not None:
+        refresh(base, plan, step, tile)
+        manage(base, plan, step, tile)
+    pace(base, plan, step, linked, tile)
+    if linked is not None:
+        exchange(base, plan, step, tile)
     for server in range(plan[P_SERVERS]):
         serve(base, plan, server, step, tile)
-    conclude(base, plan, step, tile)
-    count(base, plan, step, tile)
+    conclude(base, plan, step, linked, tile)
+    count(base, plan, step, linked, tile)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def run(base, plan, first, count_of_steps, records, tile):
+def run(base, plan, first, count_of_steps, records, linked, tile):
     """Advance a tile from step ``first`` on.
 
     Args:
@@ -35,6 +45,7 @@ def run(base, plan, first, count_of_steps, records, tile):
         first: First step.
         count_of_steps: Number of steps.
         records: Where records go; shape (records of the whole run, quantities, storms of the tile).
+        linked: None for a network without signalling links, else anything.
         tile: A tuple whose length is the number of storms of the tile.
     """
     every = plan[P_RECORD]
@@ -43,7 +54,7 @@ def run(base, plan, first, count_of_steps, records, tile):
     while step < last:
         if (step - first) % _LOOK == 0 and all_over(base, plan, tile):
             break
-        substep(base, plan, step, tile)
+        substep(base, plan, step, linked, tile)
         if every > 0 and (step + 1) % every == 0:
             record(base, plan, records[(step + 1) // every - 1], tile)
         step += 1

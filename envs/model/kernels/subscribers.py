@@ -3,15 +3,21 @@
 import numpy as np
 from numba import njit
 
-from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, SCRATCH_COUNT, draw_poisson
+from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT, draw_poisson
 from signalstorm.envs.model.kernels.layout import (
     C_CHURN,
     C_COUNT,
     C_HONOURS,
+    C_POWER_HIGH,
+    C_POWER_LOW,
+    C_POWER_SHARE,
+    C_REATTACH,
     C_REFUSED_HIGH,
     C_REFUSED_LONG_HIGH,
     C_REFUSED_LONG_LOW,
     C_REFUSED_LOW,
+    C_RESEND_HIGH,
+    C_RESEND_LOW,
     C_RESPONSE_HIGH,
     C_RESPONSE_LOW,
     C_RETRY_IS_RESPONSE,
@@ -21,33 +27,44 @@ from signalstorm.envs.model.kernels.layout import (
     C_SILENT_LOW,
     DEMAND,
     K_COUNT,
+    K_DETACH_NETWORK,
+    K_DETACH_SUBSCRIBER,
     K_LATE,
+    K_REFRESHES,
     K_REFUSED_NETWORK,
     K_STEP_ATTEMPTS,
     K_STEP_SESSIONS,
     K_SUCCESSES,
     P_ACCEPT,
     P_ARRIVE,
+    P_ATTACH_MESSAGES,
     P_CHURN,
     P_CLASS,
     P_CLASS_TABLE,
     P_CLASSES,
     P_COHORTS,
+    P_DETACHED,
     P_END,
     P_FIRED_LONG,
     P_FIRED_SHORT,
+    P_FLAGGED,
     P_IDLE,
     P_KPI,
     P_LONG,
     P_LONG_LEVEL,
     P_LONG_MASK,
     P_LONG_STOCK,
+    P_MESSAGES,
     P_PACED,
+    P_POOL,
     P_PROC,
+    P_PROFILE,
+    P_PROFILE_POINTS,
     P_REFUSE,
     P_REGISTERED,
     P_SCATTER,
     P_SCRATCH,
+    P_SEND,
     P_SESSIONS,
     P_SHORT,
     P_SHORT_LEVEL,
@@ -59,6 +76,9 @@ from signalstorm.envs.model.kernels.layout import (
     PC_COUNT,
     PC_FIRST,
     PC_LIMITED,
+    PC_SENDS,
+    REFRESH,
+    S_ACTIVITY,
     S_AGE,
     S_COUNT,
     S_DEMAND,
@@ -78,7 +98,7 @@ from signalstorm.envs.model.kernels.wheel import fire, fire_drawn, put
 
 
 @njit(error_model="numpy")
-def request(base, plan, step, tile):
+def request(base, plan, step, linked, tile):
     """Collect this step's requests: timers that fire, idle subscribers switched on, power-cycles."""
     cohorts = plan[P_COHORTS]
     if plan[P_SCATTER]:
@@ -99,7 +119,7 @@ def request(base, plan, step, tile):
     for k in range(cohorts):
         for b in range(len(tile)):
             arrive[k, b] = short[k, b]
-    _first_attempts(base, plan, step, tile)
+    _first_attempts(base, plan, step, linked, tile)
     for b in range(len(tile)):
         kpi[K_STEP_ATTEMPTS, b] = 0.0
     for k in range(cohorts):
@@ -111,7 +131,7 @@ def request(base, plan, step, tile):
 
 
 @njit(inline="always")
-def _first_attempts(base, plan, step, tile):
+def _first_attempts(base, plan, step, linked, tile):
     """Add first attempts: long timers, demand, power-cycles."""
     classes = plan[P_CLASSES]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
@@ -119,6 +139,7 @@ def _first_attempts(base, plan, step, tile):
     long = block(base, plan[P_FIRED_LONG], classes, tile)
     idle = block(base, plan[P_IDLE], classes, tile)
     registered = block(base, plan[P_REGISTERED], classes, tile)
+    kpi = block(base, plan[P_KPI], K_COUNT, tile)
     _demand(base, plan, step, tile)
     for b in range(len(tile)):
         storm[S_WAITING, b] = idle[0, b]
@@ -139,6 +160,55 @@ def _first_attempts(base, plan, step, tile):
                 cycled = parameters[C_CHURN, b] * registered[c, b]
                 registered[c, b] -= cycled
                 arrive[first, b] += cycled
+                kpi[K_DETACH_SUBSCRIBER, b] += cycled
+            if linked is not None:
+                flagged = block(base, plan[P_FLAGGED], classes, tile)
+                for b in range(len(tile)):
+                    cycled = parameters[C_CHURN, b] * flagged[c, b]
+                    flagged[c, b] -= cycled
+                    arrive[first, b] += cycled
+                    kpi[K_DETACH_SUBSCRIBER, b] += cycled
+
+
+@njit(error_model="numpy")
+def refresh(base, plan, step, tile):
+    """Let flagged subscribers refresh their location as they become active; they keep service meanwhile."""
+    classes = plan[P_CLASSES]
+    share = plan[P_COHORTS] + 1
+    attach = plan[P_ATTACH_MESSAGES]
+    points = plan[P_PROFILE_POINTS]
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    flagged = block(base, plan[P_FLAGGED], classes, tile)
+    pool = block(base, plan[P_POOL] + attach * share * len(tile), share, tile)
+    send = block(base, plan[P_SEND], plan[P_MESSAGES], tile)
+    profile = block(base, plan[P_PROFILE], 2 * points, tile)
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    for b in range(len(tile)):
+        storm[S_WAITING, b] = 0.0
+    for c in range(classes):
+        for b in range(len(tile)):
+            storm[S_WAITING, b] += flagged[c, b]
+    for b in range(len(tile)):
+        at = 0
+        while (at < points - 2) and (profile[at + 1, b] <= step):
+            at += 1
+        part = min(max((step - profile[at, b]) / (profile[at + 1, b] - profile[at, b]), 0.0), 1.0)
+        rate = profile[points + at, b] + part * (profile[points + at + 1, b] - profile[points + at, b])
+        d[D_MEAN, b] = min(rate * storm[S_ACTIVITY, b], 1.0) * storm[S_WAITING, b]
+        d[D_DRAW, b] = d[D_MEAN, b]
+    if plan[P_STOCHASTIC]:
+        draw_poisson(base, plan, step, REFRESH * STREAMS + SERVICE, tile)
+    for b in range(len(tile)):
+        n = min(d[D_DRAW, b], storm[S_WAITING, b])
+        d[D_PART, b] = n / storm[S_WAITING, b] if n > 0.0 else 0.0
+        send[attach, b] += n
+        kpi[K_REFRESHES, b] += n
+    for c in range(classes):
+        for b in range(len(tile)):
+            own = d[D_PART, b] * flagged[c, b]
+            flagged[c, b] -= own
+            pool[c, b] += own
 
 
 @njit(inline="always")
@@ -160,7 +230,7 @@ def _demand(base, plan, step, tile):
 
 
 @njit(error_model="numpy")
-def conclude(base, plan, step, tile):
+def conclude(base, plan, step, linked, tile):
     """Let the handsets take note of this step's accepts and refusals."""
     cohorts = plan[P_COHORTS]
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
@@ -189,6 +259,23 @@ def conclude(base, plan, step, tile):
         for b in range(len(tile)):
             accepted[k, b] = 0.0
             refused[k, b] = 0.0
+    if linked is not None:
+        _detach(base, plan, step, tile)
+
+
+@njit(inline="always")
+def _detach(base, plan, step, tile):
+    """A refresh that failed makes the SGSN detach the subscriber and ask for re-attach: attempt 1 within seconds."""
+    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    detached = block(base, plan[P_DETACHED], plan[P_CLASSES], tile)
+    for c in range(plan[P_CLASSES]):
+        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        for b in range(len(tile)):
+            n = detached[c, b]
+            if n > 0.0:
+                put_long(base, plan, b, c, n, 1, 1 + int(parameters[C_REATTACH, b]), step, tile)
+                kpi[K_DETACH_NETWORK, b] += n
+                detached[c, b] = 0.0
 
 
 @njit(inline="always")
@@ -207,9 +294,13 @@ def _accept(base, plan, step, tile):
     for c in range(classes):
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        sends = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS]
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+            before = (k - first) % sends
             for b in range(len(tile)):
-                gone = _elapsed(storm[S_AGE, b], parameters[C_RESPONSE_LOW, b], parameters[C_RESPONSE_HIGH, b])
+                # The attempt began with its first send.
+                age = storm[S_AGE, b] + (before * parameters[C_RESEND_LOW, b] if before > 0 else 0.0)
+                gone = _elapsed(age, parameters[C_RESPONSE_LOW, b], parameters[C_RESPONSE_HIGH, b])
                 served = accepted[k, b] * (1.0 - gone)
                 late = accepted[k, b] - served
                 registered[c, b] += served
@@ -259,27 +350,37 @@ def silence(base, plan, start, gave_up, step, tile):
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
+        sends = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS]
         for k in range(first, last + 1):
+            left = sends - 1 - (k - first) % sends
             for b in range(len(tile)):
                 n = payload[k, b]
                 age = int(storm[S_AGE, b])
                 if n <= 0.0:
                     continue
                 proc[k, b] -= n
-                if limited and k == last:
-                    low = int(parameters[C_SILENT_LONG_LOW, b]) - age
-                    high = int(parameters[C_SILENT_LONG_HIGH, b]) - age
-                    put_long(base, plan, b, c, n, low, high, step, tile)
-                    continue
-                low = int(parameters[C_SILENT_LOW, b]) - age
-                high = int(parameters[C_SILENT_HIGH, b]) - age
+                target = k + limited
+                if left > 0 and not gave_up:
+                    low = int(parameters[C_RESEND_LOW, b]) - age
+                    high = int(parameters[C_RESEND_HIGH, b]) - age
+                else:
+                    # The attempt is over once the sends that are left have stayed unanswered as well.
+                    target += left
+                    wait = (left * int(parameters[C_RESEND_LOW, b]) if left > 0 else 0) - age
+                    if limited and target > last:
+                        low = int(parameters[C_SILENT_LONG_LOW, b]) + wait
+                        high = int(parameters[C_SILENT_LONG_HIGH, b]) + wait
+                        wait_long(base, plan, b, c, n, low, high, step, tile)
+                        continue
+                    low = int(parameters[C_SILENT_LOW, b]) + wait
+                    high = int(parameters[C_SILENT_HIGH, b]) + wait
                 # Timers that ran out while the network held the request fire in the next step.
                 past = _elapsed(1.0, np.float64(low), np.float64(high)) if low < 1 else 0.0
                 past = 1.0 if gave_up and parameters[C_RETRY_IS_RESPONSE, b] > 0.0 else past
                 if past > 0.0:
-                    _put_short(base, plan, b, k + limited, n * past, 1, 2, step, tile)
+                    _put_short(base, plan, b, target, n * past, 1, 2, step, tile)
                 if past < 1.0:
-                    _put_short(base, plan, b, k + limited, n * (1.0 - past), low, high, step, tile)
+                    _put_short(base, plan, b, target, n * (1.0 - past), low, high, step, tile)
 
 
 @njit(error_model="numpy")
@@ -293,20 +394,22 @@ def refuse(base, plan, start, step, tile):
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
+        sends = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS]
         for k in range(first, last + 1):
+            target = first + ((k - first) // sends + 1) * sends if limited else k
             for b in range(len(tile)):
                 n = payload[k, b]
                 if n <= 0.0:
                     continue
                 proc[k, b] -= n
-                if limited and k == last:
+                if target > last:
                     low = int(parameters[C_REFUSED_LONG_LOW, b])
                     high = int(parameters[C_REFUSED_LONG_HIGH, b])
-                    put_long(base, plan, b, c, n, low, high, step, tile)
+                    wait_long(base, plan, b, c, n, low, high, step, tile)
                 else:
                     low = int(parameters[C_REFUSED_LOW, b])
                     high = int(parameters[C_REFUSED_HIGH, b])
-                    _put_short(base, plan, b, k + limited, n, low, high, step, tile)
+                    _put_short(base, plan, b, target, n, low, high, step, tile)
 
 
 @njit(error_model="numpy")
@@ -336,6 +439,19 @@ def _put_short(base, plan, b, cohort, n, low, high, step, tile):
         base, plan[P_SHORT], plan[P_SHORT_MASK], plan[P_SHORT_STOCK], step, plan[P_END], plan[P_COHORTS], b, cohort,
         n, low, high, tile,
     )  # fmt: skip
+
+
+@njit(inline="always")
+def wait_long(base, plan, b, c, n, low, high, step, tile):
+    """Start the long timer; some users power-cycle rather than wait for it."""
+    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+    cycling = n * parameters[C_POWER_SHARE, b]
+    if cycling > 0.0:
+        sooner = int(parameters[C_POWER_LOW, b])
+        later = int(parameters[C_POWER_HIGH, b])
+        put_long(base, plan, b, c, cycling, sooner, later, step, tile)
+        block(base, plan[P_KPI], K_COUNT, tile)[K_DETACH_SUBSCRIBER, b] += cycling
+    put_long(base, plan, b, c, n - cycling, low, high, step, tile)
 
 
 @njit(inline="always")

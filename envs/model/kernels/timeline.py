@@ -17,14 +17,24 @@ from signalstorm.envs.model.kernels.layout import (
     EVENT_BURST,
     EVENT_DETACH,
     EVENT_FOREIGN,
+    EVENT_HLR_RESET,
     EVENT_LATENCY,
+    EVENT_LINK_DOWN,
+    EVENT_LINK_RATE,
+    EVENT_LINK_RESET,
     EVENT_RATE,
+    L_COUNT,
+    L_DOWN,
+    L_FLUSH,
+    L_MEAN,
     P_CLASS,
     P_CLASS_TABLE,
     P_CLASSES,
     P_EVENT,
     P_EVENTS,
+    P_FLAGGED,
     P_LAST_EVENT,
+    P_LINK,
     P_REGISTERED,
     P_SERVER_TABLE,
     PC_COUNT,
@@ -44,7 +54,7 @@ from signalstorm.envs.model.kernels.subscribers import put_long
 
 
 @njit(error_model="numpy")
-def happen(base, plan, step, tile):
+def happen(base, plan, step, linked, tile):
     """Apply the events of this step; ramps move on."""
     if step > plan[P_LAST_EVENT]:
         return
@@ -52,11 +62,11 @@ def happen(base, plan, step, tile):
         event = block(base, plan[P_EVENT] + e * E_COUNT * len(tile), E_COUNT, tile)
         for b in range(len(tile)):
             if event[E_STEP, b] <= step <= event[E_UNTIL, b]:
-                _apply(base, plan, event, b, step, tile)
+                _apply(base, plan, event, b, step, linked, tile)
 
 
 @njit(inline="always")
-def _apply(base, plan, event, b, step, tile):
+def _apply(base, plan, event, b, step, linked, tile):
     kind = int(event[E_KIND, b])
     target = int(event[E_TARGET, b])
     if kind == EVENT_DETACH:
@@ -64,6 +74,10 @@ def _apply(base, plan, event, b, step, tile):
             if target < 0 or target == plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_GROUP]:
                 _detach(base, plan, b, c, event[E_VALUE, b], int(event[E_EXTRA, b]), step, tile)
         return
+    if linked is not None:
+        if kind >= EVENT_HLR_RESET:
+            _apply_linked(base, plan, event, b, step, tile)
+            return
     q = block(base, plan[plan[P_SERVER_TABLE] + target * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
     if kind == EVENT_BURST:
         q[Q_BURST, b] += event[E_VALUE, b]
@@ -74,6 +88,28 @@ def _apply(base, plan, event, b, step, tile):
     elif kind == EVENT_LATENCY:
         q[Q_LATENCY, b] = np.rint(_ramp(event, b, step, q[Q_LATENCY, b]))
         q[Q_PATIENCE, b] = max(q[Q_TIMER, b] - q[Q_LATENCY, b], 0.0)
+
+
+@njit(error_model="numpy")
+def _apply_linked(base, plan, event, b, step, tile):
+    """Apply an event of the HLR or of signalling links."""
+    kind = int(event[E_KIND, b])
+    target = int(event[E_TARGET, b])
+    if kind == EVENT_HLR_RESET:
+        registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
+        flagged = block(base, plan[P_FLAGGED], plan[P_CLASSES], tile)
+        for c in range(plan[P_CLASSES]):
+            n = event[E_VALUE, b] * registered[c, b]
+            registered[c, b] -= n
+            flagged[c, b] += n
+        return
+    for link in range(target, target + int(event[E_EXTRA, b])):
+        k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
+        if kind == EVENT_LINK_RATE:
+            k[L_MEAN, b] = _ramp(event, b, step, k[L_MEAN, b])
+        else:
+            k[L_FLUSH, b] = 1.0 if kind == EVENT_LINK_RESET else k[L_FLUSH, b]
+            k[L_DOWN, b] = event[E_VALUE, b] if kind == EVENT_LINK_DOWN else 0.0
 
 
 @njit(inline="always")

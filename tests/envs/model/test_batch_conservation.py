@@ -7,6 +7,7 @@ import pytest
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.parameters import setting_matrix
+from signalstorm.envs.model.procedures import REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_file import list_names, load
 from signalstorm.envs.model.storms import storm
@@ -40,12 +41,24 @@ def stocks(batch: Batch) -> dict[str, Floats]:
         "short timer": (layout.P_SHORT_STOCK, cohorts),
         "procedure": (layout.P_PROC, cohorts),
     }
+    if batch.scenario.topology.links is not None:
+        places["flagged"] = (layout.P_FLAGGED, groups)
     found = {}
     for name, (row, owners) in places.items():
         numbers = batch._take(batch._rows(int(table[row]), len(owners)))
         mine = [[owner == group for owner in owners] for group in range(len(batch.scenario.subscribers))]
         found[name] = np.stack([numbers[rows].sum(axis=0) for rows in mine], axis=1)
+    if "flagged" in found:
+        found["refreshing"] = np.sum([refreshing(batch, message) for message in range(len(REFRESH_GPRS))], axis=0)
     return found
+
+
+def refreshing(batch: Batch, message: int) -> Floats:
+    """Who waits for the answer to a message of a location refresh; shape (rows, classes)."""
+    table = batch.plan.table
+    share = len(batch.plan.cohorts) + 1
+    pool = int(table[layout.P_POOL]) + (int(table[layout.P_ATTACH_MESSAGES]) + message) * share * batch.plan.tile
+    return batch._take(batch._rows(pool, int(table[layout.P_CLASSES]))).T
 
 
 def assert_conserved(batch: Batch) -> None:
@@ -59,7 +72,7 @@ def assert_conserved(batch: Batch) -> None:
     k = batch._take(batch._rows(int(batch.plan.table[layout.P_KPI]), layout.K_COUNT))
     before = (
         k[layout.K_DROPPED] + k[layout.K_REFUSED_CONGESTION] + k[layout.K_REFUSED_GATE_FAILURE] + k[layout.K_EXPIRED]
-    )
+    ) + k[layout.K_OVERLOAD]
     behind = k[layout.K_SUCCESSES] + k[layout.K_REFUSED_NETWORK] + k[layout.K_LATE]
     held = found["procedure"].sum(axis=1)
     np.testing.assert_allclose(before + behind + held, k[layout.K_ATTEMPTS], rtol=LIMIT, atol=1e-6)
@@ -67,9 +80,8 @@ def assert_conserved(batch: Batch) -> None:
         in_gate = batch._take(batch._rows(batch.plan.queue_offset("gate"), layout.Q_COUNT))
         waiting = in_gate[layout.Q_ADMITTED_SUM] - in_gate[layout.Q_SERVED_SUM]
         np.testing.assert_allclose(before + waiting + k[layout.K_ADMITTED], k[layout.K_ATTEMPTS], rtol=LIMIT, atol=1e-6)
-    np.testing.assert_allclose(
-        found["registered"].sum(axis=1), sizes.sum() - k[layout.K_WITHOUT], rtol=LIMIT, atol=1e-6
-    )
+    served = sum(found[name].sum(axis=1) for name in ("registered", "flagged", "refreshing") if name in found)
+    np.testing.assert_allclose(served, sizes.sum() - k[layout.K_WITHOUT], rtol=LIMIT, atol=1e-6)
     assert (k[layout.K_ERROR] < LIMIT).all()
 
 

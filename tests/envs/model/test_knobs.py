@@ -18,6 +18,7 @@ from signalstorm.envs.model.knobs import (
     round_to_legal,
     validate,
 )
+from signalstorm.envs.model.scenario_file import load
 from tests.envs.model.scenario_data import full
 
 NUMERIC = [knob for knob in KNOBS.values() if knob.kind != "choice"]
@@ -38,7 +39,7 @@ def test_the_table_is_consistent() -> None:
         assert knob.meaning
         assert knob.source
         assert bool(knob.command) == knob.exportable
-        assert knob.element in ("gate", "gateway", "pcrf")
+        assert knob.element in ("gate", "gateway", "pcrf", "links")
     for knob in NUMERIC:
         assert knob.low < knob.high
         assert knob.unit
@@ -57,6 +58,10 @@ def test_the_table_is_consistent() -> None:
         "gtpc_timeout_ms": 5000,
         "gtpc_retries": 4,
         "diameter_tx_s": 10,
+        "rto_min_ms": 1000,
+        "rto_initial_ms": 3000,
+        "rto_max_ms": 60000,
+        "max_assoc_retx": 10,
         "pcrf_rate_per_s": None,
     }
 
@@ -71,6 +76,10 @@ def test_the_table_is_consistent() -> None:
         ("gtpc_timeout_ms", 1000, 20000, 100),
         ("gtpc_retries", 0, 15, 1),
         ("diameter_tx_s", 1, 300, 1),
+        ("rto_min_ms", 100, 5000, 100),
+        ("rto_initial_ms", 100, 120000, 100),
+        ("rto_max_ms", 500, 120000, 100),
+        ("max_assoc_retx", 0, 255, 1),
     ],
 )
 def test_ranges_are_those_of_the_commands(name: str, low: int, high: int, step: int) -> None:
@@ -248,7 +257,8 @@ def test_rounding_always_gives_a_legal_setting(values: dict[str, Any]) -> None:
     assert validate(rounded) == rounded
     for name, value in rounded.items():
         knob = KNOBS[name]
-        if isinstance(value, int | float) and name != "nop_queue":
+        ordered_with_others = name in ("nop_queue", "rto_min_ms", "rto_initial_ms")
+        if isinstance(value, int | float) and not ordered_with_others:
             assert abs(value - min(max(values[name], knob.low), knob.high)) <= knob.step / 2 + 1e-9
 
 
@@ -311,3 +321,34 @@ def test_set_reports_everything_wrong_at_once() -> None:
 def test_set_refuses_what_is_no_value(item: str) -> None:
     with pytest.raises(InputError):
         parse_set([item])
+
+
+def test_rto_limits_out_of_order_are_refused_in_milliseconds() -> None:
+    """`sctp-rto-max 5` with the defaults: RTO-min 1 s, RTO-initial 3 s."""
+    with pytest.raises(InputError) as error:
+        resolve(validate({"rto_max_ms": 500}), load("incident-2014"))
+    assert str(error.value) == (
+        "rto_max_ms: `rto_min_ms <= rto_initial_ms <= rto_max_ms` must hold, but got (RTO-min 1000 ms, "
+        "RTO-initial 3000 ms, RTO-max 500 ms). "
+        "With rto_max_ms=500 also give rto_min_ms <= 500 and rto_initial_ms <= 500."
+    )
+    assert "RTO-initial 300 ms, RTO-max" not in message({"rto_min_ms": 500, "rto_initial_ms": 300})
+    assert "(RTO-min 500 ms, RTO-initial 300 ms)" in message({"rto_min_ms": 500, "rto_initial_ms": 300})
+    legal = {"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}
+    assert resolve(validate(legal), load("incident-2014")).items() >= legal.items()
+
+
+def test_a_number_in_the_commands_unit_gets_a_hint() -> None:
+    """5 units of 100 ms are 500 ms; the knob counts in ms."""
+    text = message({"rto_max_ms": 5})
+    assert "500 to 120000 ms" in text
+    assert "the command counts in 100 ms, so its 5 is 500 here" in text
+    assert "the command counts" not in message({"rto_max_ms": 130000})
+
+
+@given(st.tuples(*[st.floats(-1e5, 2e5)] * 3))
+def test_rounding_orders_the_rto_limits(values: tuple[float, float, float]) -> None:
+    names = ("rto_min_ms", "rto_initial_ms", "rto_max_ms")
+    found = round_to_legal(dict(zip(names, values, strict=True)))
+    assert found.number(names[0]) <= found.number(names[1]) <= found.number(names[2])
+    assert resolve(found, load("incident-2014")).items() >= found.items()

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_file import load
 from signalstorm.envs.model.validation import validate
 from tests.envs.model.scenario_data import full_data
 
@@ -25,7 +26,7 @@ def faults(**changes: Any) -> list[tuple[str, str, str]]:
     ("changes", "key", "rule", "way_out"),
     [
         ({"name": "Full Core"}, "name", "must be lower-case words joined by hyphens", ""),
-        ({"access": "gprs"}, "access", "must be eps, but got 'gprs'", ""),
+        ({"access": "lte"}, "access", "must be one of eps, gprs, but got 'lte'", ""),
         ({"horizon_s": 0}, "horizon_s", "must be greater than 0 s, but got 0", "length of a run"),
         ({"horizon_s": -5.0}, "horizon_s", "must be greater than 0 s, but got -5", ""),
         ({"clock_start": "25:00"}, "clock_start", "must be a time of day HH:MM", ""),
@@ -78,8 +79,8 @@ def test_top_level(changes: dict[str, Any], key: str, rule: str, way_out: str) -
         ({"churn_per_s": -1}, "churn_per_s", "must be at least 0 per s", ""),
         ({"sise": 3}, "sise", "there is no such key here", "did you mean size?"),
         ({"name": "meter"}, "name", "must be unique", "rename one"),
-        ({"ladder": {}}, "ladder.kind", "this key is missing", "eps, laboratory"),
-        ({"ladder": {"kind": "epc"}}, "ladder.kind", "one of eps, laboratory, but got 'epc'", "mean eps?"),
+        ({"ladder": {}}, "ladder.kind", "this key is missing", "eps, gprs, laboratory"),
+        ({"ladder": {"kind": "epc"}}, "ladder.kind", "one of eps, gprs, laboratory, but got 'epc'", "mean eps?"),
         ({"ladder": _EPS | {"attempt_limit": 0}}, "ladder.attempt_limit", "must be at least 1 tries", ""),
         ({"ladder": _EPS | {"t3410_s": 0}}, "ladder.t3410_s", "", ""),
         ({"ladder": _EPS | {"t3410_s": [6, 3]}}, "ladder.t3410_s", "must be [lo, hi] with lo <= hi", "T3410"),
@@ -106,7 +107,7 @@ def test_subscribers(change: dict[str, Any], key: str, rule: str, way_out: str) 
         (_CAPACITY | {"vlaue": 1}, "vlaue", "no such key", "did you mean value?"),
         ({"kind": "latency", "target": "gateway", "time_s": 5, "value_s": 1}, "target", "server", "pcrf"),
         ({"kind": "mass_detach", "target": "fone", "time_s": 5}, "target", "a class of subscribers or *", ""),
-        ({"kind": "capasity", "target": "pcrf"}, "kind", "one of capacity, latency", "did you mean capacity?"),
+        ({"kind": "capasity", "target": "pcrf"}, "kind", "hlr_reset, link_reset", "did you mean capacity?"),
         ({"target": "pcrf"}, "kind", "this key is missing", "capacity"),
         ({"kind": "message_burst", "target": "pcrf", "time_s": 5}, "count", "this key is missing", "messages"),
     ],
@@ -166,3 +167,43 @@ def assert_single(
     assert found[0][0].startswith(key) if prefix else found[0][0] == key
     assert rule in found[0][1]
     assert way_out in found[0][2]
+
+
+def linked(links: dict[str, Any], **changes: Any) -> list[tuple[str, str, str]]:
+    """Faults of `incident-2014` with other links and other top-level fields."""
+    data = load("incident-2014").model_dump(mode="json", exclude={"fitted", "variation"})
+    data["topology"]["links"] |= links
+    _, findings = validate({**data, **changes}, Scenario)
+    return [(finding.key, str(finding), finding.way_out) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("links", "key", "rule"),
+    [
+        ({"stop": 9000.0, "start": 8000.0}, "topology.links.stop", "(stop=9000, start=8000, queue=8000)"),
+        ({"start": 9000.0}, "topology.links.start", "(start=9000, queue=8000)"),
+        ({"stp_rate_shares": [1.0]}, "topology.links.stp_rate_shares", "one share per STP, but got 1 for 2 STPs"),
+        ({"window_updates": ["stp3/slc1"]}, "topology.links.window_updates", "must name links, but got 'stp3/slc1'"),
+        ({"rto_max_ms": 500.0}, "topology.links.rto_max_ms", "(RTO-min 1000 ms, RTO-initial 3000 ms, RTO-max 500 ms)"),
+    ],
+)
+def test_links(links: dict[str, Any], key: str, rule: str) -> None:
+    assert_single(linked(links), key, rule, "")
+
+
+def test_present_rto_limits_are_ordered_with_those_of_the_links() -> None:
+    assert_single(linked({}, present={"rto_max_ms": 500}), "present.rto_max_ms", "RTO-initial 3000 ms", "<= 500")
+
+
+def test_a_search_moves_all_rto_limits_or_none() -> None:
+    assert_single(linked({}, tunable=["rto_max_ms"]), "tunable", "all three limits", "rto_initial_ms")
+
+
+def test_rto_at_the_acknowledgement_delay_is_warned() -> None:
+    low = load("incident-2014").with_fields({"topology.links.rto_min_ms": 200.0})
+    warned = [finding for finding in low.warnings() if finding.key == "topology.links.rto_min_ms"]
+    assert len(warned) == 1
+    assert "should be above 200 ms" in str(warned[0])
+    assert "got 200 ms" in str(warned[0])
+    high = load("incident-2014").with_fields({"topology.links.rto_min_ms": 300.0})
+    assert not [finding for finding in high.warnings() if "rto" in finding.key]
