@@ -44,17 +44,24 @@ def tile_of(width: int) -> tuple[Any, ...]:
 
 
 def poisson(
-    means: Floats, storms: list[int], *, steps: int, first: int = 0, element: int = 9, stream: int = 0
+    means: Floats,
+    storms: list[int],
+    *,
+    steps: int,
+    first: int = 0,
+    element: int = 9,
+    stream: int = 0,
+    keys: list[tuple[int, int]] | None = None,
 ) -> Floats:
-    """Draws of one element and stream, shape (steps, storms); one mean per storm."""
+    """Draws of one element and stream, shape (steps, storms); one mean per storm, and its key if not the usual one."""
     width = len(storms)
     plan = np.zeros(P_COUNT, np.int64)
     plan[P_STORM] = SCRATCH_COUNT * width
     plan[P_SCRATCH] = 0
     memory = np.zeros((SCRATCH_COUNT + S_COUNT, width))
-    keys = np.array([storm_key(number) for number in storms], np.float64)
-    memory[SCRATCH_COUNT + S_SEED_LOW] = keys[:, 0]
-    memory[SCRATCH_COUNT + S_SEED_HIGH] = keys[:, 1]
+    halves = np.array(keys or [storm_key(number) for number in storms], np.float64)
+    memory[SCRATCH_COUNT + S_SEED_LOW] = halves[:, 0]
+    memory[SCRATCH_COUNT + S_SEED_HIGH] = halves[:, 1]
     out = np.zeros((steps, width))
     _draw_all(
         memory.ctypes.data, plan, np.asarray(means, float), first, element * STREAMS + stream, out, tile_of(width)

@@ -135,6 +135,16 @@ def test_draws_are_independent(mean: float) -> None:
     assert abs(correlation(squares[:-1], squares[1:])) < Z, "sizes of deviations in neighbouring steps"
 
 
+def test_both_halves_of_a_key_count() -> None:
+    """Keys that differ in one bit of one half draw differently, and independently."""
+    keys = [(17 ^ low, 4_000_000_000 ^ high) for low, high in ((0, 0), (1, 0), (0, 1), (1 << 31, 0), (0, 1 << 31))]
+    keys = (keys * 7)[:32]
+    sample = poisson(np.full(32, 3.0), STORMS, steps=5000, keys=keys)
+    np.testing.assert_array_equal(sample[:, :5], sample[:, 5:10])
+    for other in range(1, 5):
+        assert abs(correlation(sample[:, 0], sample[:, other])) < Z, keys[other]
+
+
 def test_means_of_storms_scatter_as_independent_ones_do() -> None:
     """Sums over many steps have the variance of independent draws, over steps and over storms."""
     sample = draws(5.0, steps=4000)
