@@ -1,0 +1,151 @@
+"""``signalstorm simulate``: what it prints and writes, and how it refuses wrong input."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from signalstorm.cli import main
+from signalstorm.envs.model import scenario_file
+
+QUICK = ["--seeds", "4", "-q"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Run the command line in this process; returns exit code, stdout, stderr."""
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    shown = capsys.readouterr()
+    return int(caught.value.code or 0), shown.out, shown.err
+
+
+def result(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    code, out, _ = run(capsys, "simulate", *words, *QUICK, "--json")
+    assert code == 0
+    found: dict[str, object] = json.loads(out)
+    return found
+
+
+def test_the_json_has_every_name_that_scripts_rely_on(capsys: pytest.CaptureFixture[str]) -> None:
+    found = result(capsys, "lab-pcrf")
+    assert {
+        "scenario", "scenario_hash", "version", "seeds", "knobs", "horizon_s", "stormed", "converged_share",
+        "convergence_time_s", "rmst_s", "lower_bound_s", "ratio_to_lower_bound", "t50_s", "t75_s", "t95_s",
+        "peak_request_rate_per_s", "peak_admitted_rate_per_s", "second_wave_peak_per_s", "attempts",
+        "attempts_per_subscriber", "admitted", "successes", "failures", "refused", "dropped", "expired", "detaches",
+        "subscriber_hours_lost", "goodput_over_capacity", "imsimgr_cpu_peak", "links", "alarms", "diagnosis",
+    } <= found.keys()  # fmt: skip
+    assert found["seeds"] == [0, 1, 2, 3]
+    assert found["lower_bound_s"] == pytest.approx(20.0, abs=0.05)
+
+
+def test_a_setting_changes_the_storm(capsys: pytest.CaptureFixture[str]) -> None:
+    present = result(capsys, "lab-pcrf")
+    gated = result(capsys, "lab-pcrf", "--set", "nop_rate=50", "--set", "nop_wait_s=15")
+    assert gated["rmst_s"] < 22 < present["rmst_s"]  # type: ignore[operator]
+    assert gated["knobs"]["nop_queue"] == 750  # type: ignore[index]
+
+
+def test_a_field_a_horizon_and_events_change_the_storm(capsys: pytest.CaptureFixture[str]) -> None:
+    slow = result(capsys, "lab-pcrf-a", "--set", "topology.pcrf.rate_per_s=40", "--horizon", "60")
+    assert slow["horizon_s"] == 60
+    event = result(capsys, "lab-pcrf-a", "--event", "capacity:pcrf@5=25")
+    assert event["rmst_s"] > 30  # type: ignore[operator]
+
+
+def test_events_of_a_kind_can_be_left_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    model = scenario_file.load("lab-pcrf-a").with_fields(
+        {"timeline": [{"kind": "capacity", "target": "pcrf", "time_s": 5.0, "value": 25.0}]}
+    )
+    path = tmp_path / "slow.yaml"
+    path.write_text(scenario_file.dump(model))
+    with_event, without = result(capsys, str(path)), result(capsys, str(path), "--without-event", "capacity")
+    assert without["rmst_s"] < 22 < with_event["rmst_s"]  # type: ignore[operator]
+
+
+def test_a_file_of_knobs_or_a_recommendation_gives_the_setting(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    knobs, record = tmp_path / "knobs.yaml", tmp_path / "recommendation.json"
+    knobs.write_text("nop_rate: 55\nnop_wait_s: 12\n")
+    record.write_text(json.dumps({"recommended": {"nop_rate": 55, "nop_wait_s": 12}}))
+    first, second = (result(capsys, "lab-pcrf", "--config", str(path)) for path in (knobs, record))
+    assert first == second
+    assert first["knobs"]["nop_rate"] == 55  # type: ignore[index]
+
+
+def test_a_wrong_knob_in_a_file_is_shown_with_its_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "knobs.yaml"
+    path.write_text("nop_wait_s: 12\nnop_rate: 20\n")
+    code, _, err = run(capsys, "simulate", "lab-pcrf", "--config", str(path))
+    assert code == 2
+    assert f"{path}:2: nop_rate" in err
+
+
+def test_the_text_shows_time_bound_and_diagnosis(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "simulate", "lab-pcrf", "--check", *QUICK)
+    assert code == 0
+    for words in ("convergence time T", "lower bound", "stale work", "conservation"):
+        assert words in out
+
+
+def test_a_storm_that_does_not_end_is_said_to_be_open(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "simulate", "lab-pcrf", "--set", "topology.pcrf.buffer=150", *QUICK)
+    assert code == 0
+    assert "not reached in 600 s" in out
+
+
+def test_the_files_of_a_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, _ = run(capsys, "simulate", "lab-pcrf-nop50", "--out", str(tmp_path), *QUICK)
+    assert code == 0
+    assert scenario_file.load(tmp_path / "scenario.yaml") == scenario_file.load("lab-pcrf-nop50")
+    assert json.loads((tmp_path / "result.json").read_text())["dropped"] == pytest.approx(251, abs=1)
+    with (tmp_path / "series.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["seed", "time_s", "element", "quantity", "unit", "value"]
+    dropped = [float(r["value"]) for r in rows if r["quantity"] == "dropped rate" and r["seed"] == "0"]
+    assert sum(dropped) == pytest.approx(251, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["lab-pcfr"], "Did you mean lab-pcrf"),
+        (["lab-pcrf", "--set", "nop_rat=400"], "Did you mean nop_rate"),
+        (["lab-pcrf", "--set", "nop_rate=20"], "50 to 5000 per s"),
+        (
+            ["lab-pcrf", "--set", "nop_rate=400", "--set", "nop_wait_s=5", "--set", "nop_queue=2500"],
+            "`nop_rate <= nop_queue <= nop_rate * nop_wait_s` must hold",
+        ),
+        (["lab-pcrf", "--set", "subscribers.0.size=-5"], "must be at least 1"),
+        (["lab-pcrf", "--set", "step_s=0.6"], "at most a quarter of the shortest patience"),
+        (["lab-pcrf", "--set", "trigger.time_s=700"], "before the end of the scenario"),
+        (["lab-pcrf", "--set", "topology.pcrf.rate_per_s=.nan"], "must be a finite number"),
+        (["lab-pcrf", "--seeds", "0"], "must be at least 1 storm"),
+        (["lab-pcrf", "--seeds", "1", "--out", "/proc/nowhere"], "must be a folder that can be written"),
+        (["lab-pcrf", "--event", "foo"], "must have the form KIND:TARGET@TIME_S"),
+        (["lab-pcrf", "--event", "capacty:pcrf@3=2"], "did you mean capacity"),
+        (["lab-pcrf", "--event", "capacity:pcrf@soon=2"], "with numbers"),
+        (["lab-pcrf", "--event", "capacity:pcfr@3=2"], "did you mean pcrf"),
+        (["lab-pcrf", "--without-event", "capacty"], "did you mean capacity"),
+        (["lab-pcrf", "--config", "/nowhere.yaml"], "/nowhere.yaml"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_message(
+    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    code, out, err = run(capsys, "simulate", *words)
+    assert code == 2
+    assert out == ""
+    assert message.lower() in err.lower()
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("content", [b"", b"- 1\n", b"\xff\xfe", b"{", b"a: 1\na: 2\n"])
+def test_a_damaged_file_of_knobs_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "knobs.yaml"
+    path.write_bytes(content)
+    code, _, err = run(capsys, "simulate", "lab-pcrf", "--config", str(path))
+    assert code == 2
+    assert str(path) in err
