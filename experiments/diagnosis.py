@@ -51,9 +51,10 @@ def _wasted(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
         stale = float(np.median(outcomes.stale[name])) / served if served > 0 else 0.0
         peak = float(np.median(outcomes.peak_admitted_rate_per_s))
         if peak > server.rate_per_s * (1 + _MUCH):
+            gate = "the gate lets more through" if scenario.topology.gate else "without a gate more comes"
             yield (
-                f"overload: up to {peak:.0f} requests/s pass the gate, {name} serves {server.rate_per_s:g}/s; "
-                "the gate lets more through than the bottleneck can answer"
+                f"overload: up to {peak:.0f} requests/s go into the network, {name} serves {server.rate_per_s:g}/s; "
+                f"{gate} than the bottleneck can answer"
             )
         if stale > _MUCH:
             yield (

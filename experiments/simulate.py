@@ -25,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 DEFAULT_SEEDS = 20
 """Storms where the caller does not say."""
+MOST_SEEDS = 10_000
+"""Storms of one call; numbers from 10,000 on belong to the choice and the confirmation of a search."""
 
 
 @dataclass(frozen=True)
@@ -258,14 +260,24 @@ def storm_numbers(seeds: int | Sequence[int], first: int = 0) -> tuple[int, ...]
     Raises:
         InputError: If there is none, or one is negative.
     """
-    numbers = tuple(range(first, first + seeds)) if isinstance(seeds, int) else tuple(int(n) for n in seeds)
+    numbers = (
+        tuple(range(first, first + min(seeds, MOST_SEEDS + 1)))
+        if isinstance(seeds, int)
+        else tuple(int(n) for n in seeds)
+    )
+    if len(numbers) > MOST_SEEDS:
+        raise wrong_input(f"must be at most {MOST_SEEDS} storms", len(numbers), "give fewer", key="seeds")
     if not numbers or min(numbers) < 0:
         raise wrong_input("must be at least 1 storm, numbered from 0 on", seeds, "for example 20", key="seeds")
     return numbers
 
 
+_DECIMALS = 6
+"""Counts come in fractions of a subscriber; more decimals than these are rounding noise."""
+
+
 def _median(values: Floats) -> float | None:
-    return float(np.median(values)) if values.size else None
+    return round(float(np.median(values)), _DECIMALS) if values.size else None
 
 
 def _finite(value: float) -> float | None:

@@ -52,6 +52,7 @@ def what_if(
         InputError: With every fault found.
     """
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
+    sets = list(sets)
     knobs, fields = parse_set(sets)
     if config is not None:
         knobs = validate({**config, **knobs})
@@ -65,7 +66,9 @@ def what_if(
             raise located(unknown)
         kept = [event.model_dump(mode="json") for event in model.timeline if event.kind not in left_out]
         fields["timeline"] = kept + [parse_event(text) for text in added]
-    return knobs, model.with_fields(fields, origin="--set, --event, --horizon") if fields else model
+    options = {"--set": sets, "--horizon": horizon_s is not None, "--event": added, "--without-event": left_out}
+    origin = ", ".join(name for name, given in options.items() if given)
+    return knobs, model.with_fields(fields, origin=origin) if fields else model
 
 
 def parse_event(text: str) -> dict[str, Any]:
@@ -120,6 +123,16 @@ def read_setting(path: Path) -> Setting:
         raise InputError(
             Fault(f.file, lines.get((*base, f.key)), f.key, f.rule, f.value, f.way_out) for f in error.faults
         ) from None
+
+
+def refuse_tune_folder(out: Path) -> None:
+    """Refuse a folder that holds the run of a search: its files would be overwritten.
+
+    Raises:
+        InputError: If it does.
+    """
+    if any((out / name).exists() for name in ("recommendation.json", "journal.log")):
+        raise wrong_input("holds the run of tune, which is left alone", str(out), "give another --out", key="--out")
 
 
 def write_run(result: "SimulationResult", out: Path) -> None:

@@ -113,6 +113,19 @@ def _times(scenario: "Scenario") -> Iterator[Finding]:
             yield Finding(("timeline", number, "until_s"), rule, shown, "leave it out for a change at once")
 
 
+def _delays(scenario: "Scenario") -> Iterator[Finding]:
+    """Answers later than the end of the run are of no use, and their rings would not fit the memory."""
+    for name, server in scenario.topology.servers().items():
+        latency = getattr(server, "latency_s", 0.0)
+        if latency > scenario.horizon_s:
+            rule = f"must be at most horizon_s = {scenario.horizon_s:g} s"
+            yield Finding(("topology", name, "latency_s"), rule, Shown(f"{latency:g} s"), "shorten it")
+    for number, event in enumerate(scenario.timeline):
+        if isinstance(event, LatencyEvent) and event.value_s > scenario.horizon_s:
+            rule = f"must be at most horizon_s = {scenario.horizon_s:g} s"
+            yield Finding(("timeline", number, "value_s"), rule, Shown(f"{event.value_s:g} s"), "shorten it")
+
+
 def _targets(scenario: "Scenario") -> Iterator[Finding]:
     servers = scenario.topology.servers()
     classes = [EVERYONE, *(group.name for group in scenario.subscribers)]
@@ -250,4 +263,4 @@ def _steps(scenario: "Scenario") -> Iterator[Finding]:
         yield Finding(("control_interval_s",), rule, Shown(f"{scenario.control_interval_s:g} s"), "shorten it")
 
 
-_CHECKS: tuple[Check, ...] = (_times, _targets, _names, _elements, _links, _tunable, _tunable_together, _steps)
+_CHECKS: tuple[Check, ...] = (_times, _delays, _targets, _names, _elements, _links, _tunable, _tunable_together, _steps)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from signalstorm.envs.model.scenario_parts import Flag, NotNegative, Part, Positive, Share
+from signalstorm.envs.model.scenario_parts import Flag, Load, NotNegative, Part, Positive, Share
 
 EVERYONE = "*"
 """The target that means all classes."""
@@ -19,7 +19,7 @@ class CapacityEvent(Part):
     """The server."""
     time_s: NotNegative
     """When, from the scenario's start [s]."""
-    value: NotNegative
+    value: Load
     """The new rate [per s]."""
     until_s: Positive | None = None
     """The end of a ramp from the old rate to the new one, from the scenario's start; null: at once [s]."""
@@ -47,7 +47,7 @@ class OtherLoadEvent(Part):
     """The server."""
     time_s: NotNegative
     """When, from the scenario's start [s]."""
-    value_per_s: NotNegative
+    value_per_s: Load
     """The new rate of foreign messages [per s]."""
 
 

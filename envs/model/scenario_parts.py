@@ -77,6 +77,10 @@ NotNegative = Annotated[float, Field(strict=True, ge=0)]
 """A finite number of at least 0."""
 Positive = Annotated[float, Field(strict=True, gt=0)]
 """A finite number above 0."""
+Rate = Annotated[float, Field(strict=True, gt=0, le=1e9)]
+"""A rate that arithmetic can bear [per s]."""
+Load = Annotated[float, Field(strict=True, ge=0, le=1e9)]
+"""The same, or nothing [per s]."""
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 """A number from 0 to 1."""
 Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=0, le=10**10)]
@@ -191,7 +195,7 @@ class Activity(Part):
 class Demand(Part):
     """How idle subscribers are switched on."""
 
-    rate_per_s: Positive
+    rate_per_s: Rate
     """Subscribers switched on, over all classes [per s]."""
     start_s: NotNegative = 0.0
     """When that begins, from the scenario's start [s]."""

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from signalstorm.envs.model.scenario_parts import Count, NotNegative, Part, Positive, Share, Whole
+from signalstorm.envs.model.scenario_parts import Count, Load, NotNegative, Part, Positive, Rate, Share, Whole
 
 Overflow = Literal["drop", "refuse"]
 
@@ -17,13 +17,13 @@ class Gate(Part):
 class Server(Part):
     """What all servers have."""
 
-    rate_per_s: Positive | None = None
+    rate_per_s: Rate | None = None
     """Messages served; null: unlimited, it never queues [per s]."""
     buffer: Positive | None = None
     """Messages that wait at most; null: no limit [messages]."""
     overflow: Overflow = "drop"
     """What a message gets that finds the buffer full: silence, or an immediate refusal."""
-    other_load_per_s: NotNegative = 0.0
+    other_load_per_s: Load = 0.0
     """Foreign messages that queue and use capacity, as a Poisson process [per s]."""
 
 
@@ -80,7 +80,7 @@ class Links(Part):
     """Signalling transfer points [STPs]."""
     links_per_stp: Count = 4
     """Links to each [links]."""
-    rate_per_s: Positive
+    rate_per_s: Rate
     """Messages that an STP takes per link, towards the HLR [per s]."""
     stp_rate_shares: tuple[Positive, ...] = ()
     """Factor on that rate per STP; empty: all 1 [share]."""

@@ -149,3 +149,39 @@ def test_a_damaged_file_of_knobs_is_refused(capsys: pytest.CaptureFixture[str], 
     code, _, err = run(capsys, "simulate", "lab-pcrf", "--config", str(path))
     assert code == 2
     assert str(path) in err
+
+
+def test_the_folder_of_a_search_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "recommendation.json").write_text("{}")
+    code, _, err = run(capsys, "simulate", "lab-pcrf-a", "--out", str(tmp_path), *QUICK)
+    assert code == 2
+    assert "holds the run of tune" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["recommendation.json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "topology.pcrf.latency_s=1e9"], "must be at most horizon_s"),
+        (["--set", "topology.pcrf.rate_per_s=1e308"], "topology.pcrf.rate_per_s"),
+        (["--seeds", "1000000000"], "at most 10000 storms"),
+    ],
+)
+def test_values_beyond_reason_are_refused_at_once(
+    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    code, _, err = run(capsys, "simulate", "lab-pcrf", *words)
+    assert code == 2
+    assert message in err
+
+
+def test_a_run_that_does_not_fit_the_memory_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(*_: object, **__: object) -> None:
+        raise MemoryError("10 TiB")
+
+    monkeypatch.setattr("signalstorm.experiments.simulate.simulate", too_large)
+    code, _, err = run(capsys, "simulate", "lab-pcrf")
+    assert code == 2
+    assert "does not fit the memory" in err

@@ -29,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(args=arguments, prog_name="signalstorm")
     except Exception as error:
+        if isinstance(error, MemoryError):
+            print(f"signalstorm: this run does not fit the memory: {error}", file=sys.stderr)  # noqa: T201
+            raise SystemExit(EXIT_WRONG_INPUT) from error
         code = _exit_code(error)
         if code is None:
             raise

@@ -42,13 +42,15 @@ def simulate(
     Exit code 0 whether or not the storms converge; 2 for wrong input.
     """
     from signalstorm.experiments.simulate import simulate as run
-    from signalstorm.experiments.what_if import read_setting, what_if, write_run
+    from signalstorm.experiments.what_if import read_setting, refuse_tune_folder, what_if, write_run
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     knobs, model = what_if(
         scenario, set_ or (), horizon_s=horizon, events=event or (), without=without_event or (),
         config=read_setting(config) if config is not None else None,
     )  # fmt: skip
+    if out is not None:
+        refuse_tune_folder(out)
     result = run(model, knobs, seeds, vary=vary, record=out is not None, check=check)
     record = result.to_json()
     if out is not None:
@@ -63,11 +65,14 @@ def _text(result: "SimulationResult", record: dict[str, Any]) -> str:
     spread = record["convergence_time_s"]
     if spread is None or spread["median"] is None:
         time = f"not reached in {horizon:g} s"
+    elif not record["stormed"]:
+        time = "no storm: health was never lost"
     else:
         high = "beyond the horizon" if spread["p90"] is None else f"{spread['p90']:.1f} s"
         time = f"{spread['median']:.1f} s (10 to 90 %: {spread['p10']:.1f} s to {high})"
     bound, ratio = record["lower_bound_s"], record["ratio_to_lower_bound"]
-    times = f"; T is {ratio:.2f} times that" if ratio else ""
+    least = "at least " if spread is None or spread["median"] is None else ""
+    times = f"; T is {least}{ratio:.2f} times that" if ratio else ""
     refused = {cause: n for cause, n in record["refused"].items() if n}
     rows = [
         ("setting", knobs),
