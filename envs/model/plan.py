@@ -160,8 +160,10 @@ class _Builder:
         trigger = self.steps(scenario.trigger.time_s)
         servers = scenario.topology.servers()
         foreign = any(server.other_load_per_s > 0 for server in servers.values())
+        # Owners are those in queues alone: no repeats, no question on its way to the next server, no delays.
         plain = (
             self.scenario.topology.links is None
+            and set(self.names) <= {"pcrf"}
             and not foreign
             and not scenario.timeline
             and not any(self.delayed(name) for name in self.names)
