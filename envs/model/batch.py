@@ -14,6 +14,7 @@ import numpy.typing as npt
 from signalstorm.envs.model import parameters
 from signalstorm.envs.model.cache import prepare_cache
 from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.kernels.memory import Tile
 from signalstorm.envs.model.kernels.run import run as run_tile
 from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
 from signalstorm.envs.model.scenario import Scenario
@@ -95,6 +96,7 @@ class Batch:
         self.plan: Plan = make_plan(
             self.scenario, self._parts, self._reach(longest or {}), width, record_every=record_every, check=check
         )
+        self._tile = Tile(width)
         tiles = -(-self.size // width)
         self._memory = np.zeros((tiles, int(self.plan.table[layout.P_SIZE])))
         count = int(self.plan.table[layout.P_END]) // record_every if record_every else 0
@@ -308,9 +310,8 @@ class Batch:
     def run_tile(self, t: int, count: int) -> None:
         """Advance one tile; threads may call it for different tiles at once."""
         address = self._memory.ctypes.data + t * self._memory.strides[0]
-        tile = ((),) * self.plan.tile
         linked = None if self.scenario.topology.links is None else np.uint8(1)
-        run_tile(address, self.plan.table, self.step, count, self._records[t], linked, tile)
+        run_tile(address, self.plan.table, self.step, count, self._records[t], linked, self._tile)
 
     @property
     def over(self) -> npt.NDArray[np.bool_]:
@@ -425,7 +426,7 @@ def _compile(batch: Batch) -> None:
     mark = prepare_cache() / f"compiled-{width}{'-linked' if linked else ''}"
     if mark.exists():
         return
-    _log.info("compiling the model for this machine (storms in tiles of %d); once, about 20 s ...", width)
+    _log.info("compiling the model for this machine (storms in tiles of %d); once, about 15 s ...", width)
     began = time.perf_counter()
     batch.run_tile(0, 0)
     mark.touch()

@@ -73,7 +73,7 @@ def draw_poisson(base, plan, step, element, tile):
         plan: The table of offsets and counts.
         step: The present step.
         element: Number of the element, times STREAMS, plus the stream.
-        tile: Tuple as long as the tile is wide.
+        tile: A `memory.Tile`.
     """
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)

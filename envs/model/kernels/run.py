@@ -7,6 +7,7 @@ from signalstorm.envs.model.kernels.exchange import exchange
 from signalstorm.envs.model.kernels.gate import pace
 from signalstorm.envs.model.kernels.imsimgr import manage
 from signalstorm.envs.model.kernels.layout import P_RECORD, P_SERVERS
+from signalstorm.envs.model.kernels.memory import table
 from signalstorm.envs.model.kernels.servers import serve
 from signalstorm.envs.model.kernels.subscribers import conclude, refresh, request
 from signalstorm.envs.model.kernels.timeline import happen
@@ -46,8 +47,9 @@ def run(base, plan, first, count_of_steps, records, linked, tile):
         count_of_steps: Number of steps.
         records: Where records go; shape (records of the whole run, quantities, storms of the tile).
         linked: None for a network without signalling links, else anything.
-        tile: A tuple whose length is the number of storms of the tile.
+        tile: A `memory.Tile`.
     """
+    plan = table(plan)
     every = plan[P_RECORD]
     last = first + count_of_steps
     step = first

@@ -334,7 +334,7 @@ def silence(base, plan, start, gave_up, step, tile):
         start: Offset of their payload.
         gave_up: Their response timer has run out already; where it is the retry timer too, they send at once.
         step: The present step.
-        tile: Tuple as long as the tile is wide.
+        tile: A `memory.Tile`.
     """
     cohorts = plan[P_COHORTS]
     payload = block(base, start, cohorts + 1, tile)

@@ -30,7 +30,7 @@ from signalstorm.envs.model.kernels.layout import (
     STREAMS,
     TIMERS,
 )
-from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.memory import block
 
 _TINY = 1e-12
 """[subscribers] smaller firings stay on the wheel: they would only breed denormal numbers."""
@@ -39,18 +39,18 @@ _TINY = 1e-12
 @njit(error_model="numpy")
 def fire(base, ring_offset, mask, level_offset, stock_offset, step, lanes, fired_offset, tile):
     """Fire one step's owners into ``fired_offset`` (one number per lane and storm), overwriting it."""
-    count = lanes * len(tile)
-    ring = flat(base, ring_offset + (step & mask) * count, count)
-    level = flat(base, level_offset, count)
-    stock = flat(base, stock_offset, count)
-    fired = flat(base, fired_offset, count)
-    for i in range(count):
-        level[i] += ring[i]
-        ring[i] = 0.0
-        n = min(level[i], stock[i])
-        n = n if n >= _TINY else 0.0
-        stock[i] -= n
-        fired[i] = n
+    ring = block(base, ring_offset + (step & mask) * lanes * len(tile), lanes, tile)
+    level = block(base, level_offset, lanes, tile)
+    stock = block(base, stock_offset, lanes, tile)
+    fired = block(base, fired_offset, lanes, tile)
+    for lane in range(lanes):
+        for b in range(len(tile)):
+            level[lane, b] += ring[lane, b]
+            ring[lane, b] = 0.0
+            n = min(level[lane, b], stock[lane, b])
+            n = n if n >= _TINY else 0.0
+            stock[lane, b] -= n
+            fired[lane, b] = n
 
 
 @njit(error_model="numpy")

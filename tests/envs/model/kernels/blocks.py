@@ -28,7 +28,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_SEED_LOW,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block, flat
+from signalstorm.envs.model.kernels.memory import Tile, block
 from signalstorm.envs.model.kernels.queue import advance, collect
 from signalstorm.envs.model.kernels.wheel import fire, put
 from signalstorm.envs.model.storms import storm_key
@@ -36,11 +36,6 @@ from signalstorm.envs.model.storms import storm_key
 Floats = npt.NDArray[np.float64]
 
 TOTALS = ("fresh", "expired", "taken", "over", "waiting")
-
-
-def tile_of(width: int) -> tuple[Any, ...]:
-    """What tells the compiler how many storms a tile holds."""
-    return ((),) * width
 
 
 def poisson(
@@ -63,9 +58,7 @@ def poisson(
     memory[SCRATCH_COUNT + S_SEED_LOW] = halves[:, 0]
     memory[SCRATCH_COUNT + S_SEED_HIGH] = halves[:, 1]
     out = np.zeros((steps, width))
-    _draw_all(
-        memory.ctypes.data, plan, np.asarray(means, float), first, element * STREAMS + stream, out, tile_of(width)
-    )
+    _draw_all(memory.ctypes.data, plan, np.asarray(means, float), first, element * STREAMS + stream, out, Tile(width))
     return out
 
 
@@ -103,9 +96,7 @@ def queue(
     memory = np.zeros(width * (Q_COUNT + length + length * payload + payload + 2 * payload))
     totals = np.zeros((len(TOTALS), steps, width))
     out = np.zeros((steps, width, 2, payload))
-    _queue_all(
-        memory.ctypes.data, mask, purging, stages, inflow, draws, patience, capacity, totals, out, tile_of(width)
-    )
+    _queue_all(memory.ctypes.data, mask, purging, stages, inflow, draws, patience, capacity, totals, out, Tile(width))
     return dict(zip(TOTALS, totals, strict=True)), out[:, :, 0], out[:, :, 1]
 
 
@@ -175,7 +166,7 @@ def wheel(
     memory = np.zeros(lanes * (mask + 1 + 3))
     fired = np.zeros((steps, lanes))
     table = np.array(puts, float).reshape(-1, 5)
-    _wheel_all(memory.ctypes.data, mask, end, table, fired, tile_of(1))
+    _wheel_all(memory.ctypes.data, mask, end, table, fired, Tile(1))
     return fired, memory[lanes * (mask + 2) : lanes * (mask + 3)].copy()
 
 
@@ -184,12 +175,12 @@ def _wheel_loop(base: Any, mask: Any, end: Any, puts: Any, fired: Any, tile: Any
     level = lanes * (mask + 1)
     stock = level + lanes
     out = stock + lanes
-    row = flat(base, out, lanes)
+    row = block(base, out, lanes, tile)
     following = 0
     for step in range(steps):
         fire(base, 0, mask, level, stock, step, lanes, out, tile)
         for lane in range(lanes):
-            fired[step, lane] = row[lane]
+            fired[step, lane] = row[lane, 0]
         while following < len(puts) and puts[following, 0] == step:
             lane, n = int(puts[following, 1]), puts[following, 2]
             low, high = int(puts[following, 3]), int(puts[following, 4])
