@@ -43,14 +43,14 @@ static inline uint32_t hash_row(uint32_t low, uint32_t high, uint32_t key_low, u
 static inline double exp_minus(double x)
 {
     double y = x * 0.125;
-    double p = 1.0 - y * (1.0 / 9.0);
-    p = 1.0 - p * y * (1.0 / 8.0);
-    p = 1.0 - p * y * (1.0 / 7.0);
-    p = 1.0 - p * y * (1.0 / 6.0);
-    p = 1.0 - p * y * (1.0 / 5.0);
-    p = 1.0 - p * y * (1.0 / 4.0);
-    p = 1.0 - p * y * (1.0 / 3.0);
-    p = 1.0 - p * y * (1.0 / 2.0);
+    double p = 1.0 - y / 9.0;
+    p = 1.0 - p * y / 8.0;
+    p = 1.0 - p * y / 7.0;
+    p = 1.0 - p * y / 6.0;
+    p = 1.0 - p * y / 5.0;
+    p = 1.0 - p * y / 4.0;
+    p = 1.0 - p * y / 3.0;
+    p = 1.0 - p * y / 2.0;
     p = 1.0 - p * y;
     p *= p;
     p *= p;
