@@ -42,7 +42,7 @@ quick-tests: $(VENV)/.installed-$(TEST_EXTRAS)
 validate: $(VENV)/.installed-$(TEST_EXTRAS)
 	$(BIN)/pytest -m long --timeout=0 $(PYTEST_ARGS)
 
-bench: $(VENV)/.installed-product
+bench: $(VENV)/.installed-$(TEST_EXTRAS)
 	$(BIN)/signalstorm bench
 
 clean:

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks import twin
 from benchmarks.measure import Ratio, compare, cpu_seconds, wall_seconds
 from signalstorm.envs.model import scenario_file
-from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.batch import Batch, available_cores
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 
@@ -66,7 +66,8 @@ def population() -> Iterator[Ratio]:
 def threads() -> Iterator[Ratio]:
     """Wall time of two threads against one."""
     scenario = scenario_file.load("lab-pcrf").with_fields(_ENDLESS)
-    if len(os.sched_getaffinity(0)) < 2:
+    if available_cores() < 2:
+        print("skipped: two threads / one needs two cores", file=sys.stderr)
         return
     for size in (256, 1024):
 
@@ -80,7 +81,8 @@ def reference() -> Iterator[Ratio]:
     """The kernel in a batch of 64 against the event-by-event reference, per storm of 1,000 handsets."""
     try:
         from tests.reference.run import run as run_events
-    except ImportError:
+    except ImportError as error:
+        print(f"skipped: kernel / event by event needs the tests' extra ({error})", file=sys.stderr)
         return
     scenario = scenario_file.load("lab-pcrf").with_fields({**_ENDLESS, "horizon_s": 60.0})
 

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 """Told how many storm runs are done, and of how many."""
 
-_ROWS_PER_CALL = 1024
+ROWS_PER_CALL = 1024
 """Rows of one batch; more would only need more memory."""
 
 
@@ -94,8 +94,8 @@ def evaluate(
     count = len(storms.numbers)
     total = len(matrix) * count
     parts = []
-    for first in range(0, total, _ROWS_PER_CALL):
-        rows = np.arange(first, min(first + _ROWS_PER_CALL, total))
+    for first in range(0, total, ROWS_PER_CALL):
+        rows = np.arange(first, min(first + ROWS_PER_CALL, total))
         batch = Batch(
             storms.scenarios,
             storms.numbers,

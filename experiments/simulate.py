@@ -18,7 +18,7 @@ from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.alarms import alarm_rows
 from signalstorm.experiments.diagnosis import diagnose
-from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.evaluate import ROWS_PER_CALL, StormSet
 from signalstorm.experiments.series import Series, series_of
 
 Floats = npt.NDArray[np.float64]
@@ -207,7 +207,7 @@ def simulate(
     threads: int | None = None,
     check: bool = False,
 ) -> SimulationResult | list[SimulationResult]:
-    """Run a scenario's storms under a setting, or under each of several: all in one call of the kernel.
+    """Run a scenario's storms under a setting, or under each of several, many at a time in one call of the kernel.
 
     Args:
         scenario: A scenario, the name of one that comes with the package, or a file's path.
@@ -227,6 +227,19 @@ def simulate(
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
     settings = [knobs or {}] if isinstance(knobs, Mapping | None) else list(knobs)
     storms = StormSet(model, storm_numbers(seeds), vary)
+    per_call = max(ROWS_PER_CALL // len(storms.numbers), 1)
+    results: list[SimulationResult] = []
+    for first in range(0, len(settings), per_call):
+        part = settings[first : first + per_call]
+        results += _simulate(storms, part, record=record, threads=threads, check=check)
+    return results[0] if isinstance(knobs, Mapping | None) else results
+
+
+def _simulate(
+    storms: StormSet, settings: Sequence[Mapping[str, Any]], *, record: bool, threads: int | None, check: bool
+) -> list[SimulationResult]:
+    """Run all storms under all settings as one batch."""
+    model = storms.scenario
     count = len(storms.numbers)
     rows = np.arange(len(settings) * count)
     batch = Batch(
@@ -242,8 +255,7 @@ def simulate(
     all_outcomes = outcomes(batch)
     logged = batch.alarms()
     results = []
-    for i, setting in enumerate(settings):
-        own = rows[i * count : (i + 1) * count]
+    for setting, own in zip(settings, rows.reshape(len(settings), count), strict=True):
         series = series_of(batch, own, storms.numbers) if record else None
         alarms = tuple(
             {"seed": seed, **alarm}
@@ -251,7 +263,7 @@ def simulate(
             for alarm in alarm_rows(logged[int(row)], model)
         )
         results.append(SimulationResult(resolve(setting, model), storms, all_outcomes.pick(own), series, alarms))
-    return results[0] if isinstance(knobs, Mapping | None) else results
+    return results
 
 
 def storm_numbers(seeds: int | Sequence[int], first: int = 0) -> tuple[int, ...]:
@@ -266,7 +278,8 @@ def storm_numbers(seeds: int | Sequence[int], first: int = 0) -> tuple[int, ...]
         else tuple(int(n) for n in seeds)
     )
     if len(numbers) > MOST_SEEDS:
-        raise wrong_input(f"must be at most {MOST_SEEDS} storms", len(numbers), "give fewer", key="seeds")
+        given = seeds if isinstance(seeds, int) else len(numbers)
+        raise wrong_input(f"must be at most {MOST_SEEDS} storms", given, "give fewer", key="seeds")
     if not numbers or min(numbers) < 0:
         raise wrong_input("must be at least 1 storm, numbered from 0 on", seeds, "for example 20", key="seeds")
     return numbers

@@ -116,7 +116,9 @@ class Batch:
         for rows in classes:
             long += [rows[layout.C_REATTACH] + 1.0, rows[layout.C_POWER_HIGH]]
             long += [v for v in (rows[layout.C_REFUSED_LONG_HIGH], rows[layout.C_SILENT_LONG_HIGH]) if v < layout.NEVER]
-        t3346 = max(float(np.nan_to_num(self.settings[:, 4]).max()), longest.get("t3346_s", 0.0))
+        t3346 = max(
+            float(np.nan_to_num(parameters.column(self.settings, "t3346_s")).max()), longest.get("t3346_s", 0.0)
+        )
         long.append(t3346 * (1.0 + parameters.T3346_SPREAD) / self.dt + 1.0)
         long += [
             event.spread_s / self.dt + 1.0
@@ -124,7 +126,9 @@ class Batch:
             for event in storm.timeline
             if isinstance(event, MassDetachEvent)
         ]
-        wait = max(float(np.nan_to_num(self.settings[:, 1]).max()), longest.get("nop_wait_s", 0.0))
+        wait = max(
+            float(np.nan_to_num(parameters.column(self.settings, "nop_wait_s")).max()), longest.get("nop_wait_s", 0.0)
+        )
         return Reach(
             gate=round(wait / self.dt) + 1,
             short=min(int(short), end),
@@ -266,8 +270,9 @@ class Batch:
             for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
                 self._put(int(self.plan.table[layout.P_STORM]), row, values)
         self._put_links()
-        rate = parameters.SETTING_FIELDS.index("pcrf_rate_per_s")
-        changed = np.nan_to_num(before[:, rate]) != np.nan_to_num(self.settings[:, rate])
+        changed = np.not_equal(
+            *(np.nan_to_num(parameters.column(matrix, "pcrf_rate_per_s")) for matrix in (before, self.settings))
+        )
         for name, own in self._servers.items():
             fields = dict(own)
             parameters.merge_knobs(name, fields, self.settings)
@@ -281,7 +286,6 @@ class Batch:
                     layout.Q_PATIENCE: np.maximum(timer - latency, 0.0),
                     layout.Q_REPEAT: rows[layout.Q_REPEAT],
                     layout.Q_REPEATS: rows[layout.Q_REPEATS],
-                    layout.Q_RATE: np.where(moved, rows[layout.Q_RATE], now[layout.Q_RATE]),
                     layout.Q_MEAN: np.where(moved, rows[layout.Q_MEAN], now[layout.Q_MEAN]),
                 }
             for row, values in rows.items():

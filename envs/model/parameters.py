@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.kernels import layout
-from signalstorm.envs.model.knobs import OFF, Setting, resolve
+from signalstorm.envs.model.knobs import OFF, resolve
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_parts import GprsLadder, LaboratoryLadder
 from signalstorm.envs.model.scenario_topology import Database, Gateway, ImsiManager, Links, Pcrf
@@ -84,6 +84,11 @@ def setting_vector(setting: Mapping[str, Any], scenario: Scenario) -> Floats:
 def setting_matrix(settings: Sequence[Mapping[str, Any]], scenario: Scenario) -> Floats:
     """Stack the vectors of several settings; shape (settings, fields)."""
     return np.array([setting_vector(setting, scenario) for setting in settings]).reshape(-1, len(SETTING_FIELDS))
+
+
+def column(settings: Floats, name: str) -> Floats:
+    """Return one knob of several setting vectors; shape (settings,)."""
+    return settings[:, SETTING_FIELDS.index(name)]
 
 
 def timers(span: tuple[float, float], dt: float) -> tuple[float, float]:
@@ -201,7 +206,6 @@ def server_rows(fields: Mapping[str, Floats], dt: float) -> dict[int, Floats]:
     timer = np.maximum(np.rint(np.minimum(fields["timer_s"], give_up) / dt), 1.0)
     latency = np.rint(fields["latency_s"] / dt)
     return {
-        layout.Q_RATE: fields["rate_per_s"],
         layout.Q_MEAN: fields["rate_per_s"] * dt,
         layout.Q_CAPACITY: fields["buffer"],
         layout.Q_PATIENCE: np.maximum(timer - latency, 0.0),
@@ -233,9 +237,8 @@ def _override(own: Floats, given: Floats) -> Floats:
 
 def gate_rows(settings: Floats, dt: float) -> dict[int, Floats]:
     """Return the rows of the gate's queue block."""
-    rate, wait, queue = settings[:, 0], settings[:, 1], settings[:, 2]
+    rate, wait, queue = (column(settings, name) for name in ("nop_rate", "nop_wait_s", "nop_queue"))
     return {
-        layout.Q_RATE: rate,
         layout.Q_MEAN: np.where(rate >= layout.NEVER, layout.NEVER, rate * dt),
         layout.Q_CAPACITY: queue,
         layout.Q_PATIENCE: np.maximum(np.rint(wait / dt), 1.0) + 1.0,  # older than the wait, not just as old
@@ -244,12 +247,12 @@ def gate_rows(settings: Floats, dt: float) -> dict[int, Floats]:
 
 def gate_storm_rows(settings: Floats, dt: float) -> dict[int, Floats]:
     """Return the gate's rows among the per-storm scalars."""
-    value = np.nan_to_num(settings[:, 4])
+    value = np.nan_to_num(column(settings, "t3346_s"))
     sent = value > 0
     low = np.maximum(np.rint(value * (1.0 - T3346_SPREAD) / dt), 1.0)
     high = np.maximum(np.rint(value * (1.0 + T3346_SPREAD) / dt), low + 1.0)
     return {
-        layout.S_GATE_ACTION: np.nan_to_num(settings[:, 3]),
+        layout.S_GATE_ACTION: np.nan_to_num(column(settings, "nop_action")),
         layout.S_T3346_LOW: np.where(sent, low, 0.0),
         layout.S_T3346_HIGH: np.where(sent, high, 0.0),
     }
@@ -326,8 +329,3 @@ def imsimgr_columns(manager: ImsiManager, dt: float) -> dict[int, float]:
         layout.I_WARN: manager.warn_share,
         layout.I_OVER: manager.over_share,
     }
-
-
-def complete_setting(setting: Mapping[str, Any], scenario: Scenario) -> Setting:
-    """Return the setting with every knob that the scenario has."""
-    return resolve(setting, scenario)

@@ -124,7 +124,6 @@ requests of the step in which their handsets sent them, so that the mean age tra
 
 # -- queue block: gate and servers -----------------------------------------------------------------------------
 (
-    Q_RATE,  # [1/s] service rate
     Q_MEAN,  # [1/step]
     Q_CAPACITY,  # [entries] buffer
     Q_PATIENCE,  # [steps] age at which an entry times out, 0: no answer is ever in time
@@ -161,7 +160,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_SUM_REPEATED,
     Q_PEAK,  # largest number of entries waiting
     Q_COUNT,
-) = range(37)
+) = range(36)
 
 # -- per-storm scalars -----------------------------------------------------------------------------------------
 (

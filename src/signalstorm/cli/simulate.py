@@ -25,7 +25,7 @@ def simulate(
     vary: Annotated[
         bool, typer.Option("--vary", help="Draw each storm's fields from the scenario's variation.")
     ] = False,
-    horizon: Annotated[float | None, typer.Option(metavar="S", help="Another horizon [s].")] = None,
+    horizon: Annotated[float | None, typer.Option(metavar="S", help="Another horizon, in seconds.")] = None,
     event: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND:TARGET@TIME_S[=VALUE]", help="Add an event, e.g. capacity:pcrf@30=20."),
