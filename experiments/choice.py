@@ -11,7 +11,7 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.storms import CHOICE
-from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.evaluate import Evaluation, StormSet
 from signalstorm.experiments.search import GAIN, ranked
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storm_sets import (
@@ -25,12 +25,13 @@ from signalstorm.experiments.storm_sets import (
     float_times,
     meet,
     paired,
+    plain_hours,
     plain_times,
 )
 from signalstorm.experiments.study import Trial
 
 _TIE = 0.01
-"""Restricted means this close count as equal; then the smaller change wins."""
+"""Values this close count as equal; then the smaller change wins."""
 _ROUNDS = 4
 """So many rounds of candidates before the search counts as without an answer."""
 _COST = {"live": 1, "association restart": 2, "reload": 3}
@@ -56,6 +57,8 @@ class Choice:
             "numbers": list(self.storms.storms.numbers),
             "counted": self.storms.counted,
             "present_s": plain_times(self.storms.present_s),
+            "present_lost_h": plain_hours(self.storms.present_lost_h),
+            "risk": self.storms.risk,
             "guards_failed": self.guards_failed,
             "reason": self.reason,
         }
@@ -64,7 +67,8 @@ class Choice:
 def from_json(content: Mapping[str, Any], space: SearchSpace) -> Choice:
     """Return the choice that `Choice.to_json` wrote."""
     storms = StormSet(space.scenario, tuple(content["numbers"]), vary=True)
-    known = Paired(storms, content["counted"], float_times(content["present_s"]))
+    times_s, lost_h = float_times(content["present_s"]), np.array(content["present_lost_h"], np.float64)
+    known = Paired(storms, content["counted"], times_s, lost_h, content["risk"])
     return Choice(Setting(content["setting"]), known, content["guards_failed"], content["reason"])
 
 
@@ -80,7 +84,7 @@ def choose(
 
     A candidate passes if it is better on average than the present setting and worse on no storm, by half the
     tolerance. If none does, those pass that are worse only on guards, by the whole tolerance, and on the fewest. The
-    best restricted mean wins; what it changes in vain is then left out.
+    best value wins; what it changes in vain is then left out.
 
     Args:
         space: The search space.
@@ -93,7 +97,7 @@ def choose(
     if progress is not None:
         progress("choice", 0, 1)
     guards = find_guards(space.scenario, budget.choice_scan, budget.choice_guards, threads)
-    storms = paired(space.scenario, range(CHOICE, CHOICE + budget.choice), guards, threads)
+    storms = paired(space.scenario, range(CHOICE, CHOICE + budget.choice), guards, threads, budget.risk)
     count = 0
     for guarded, tolerance in ((True, MARGIN), (False, TOLERANCE)):
         candidates = [trial.setting for trial in ranked(trials, tried_on, guarded=guarded)]
@@ -101,11 +105,11 @@ def choose(
         count += len(candidates)
         for first in range(0, len(candidates), budget.candidates):
             round_ = candidates[first : first + budget.candidates]
-            restricted_s = meet(round_, storms.storms, threads, "choice", progress).restricted_s
+            evaluation = meet(round_, storms.storms, threads, "choice", progress)
             check = _Check(storms, tolerance, 0 if guarded else len(guards))
-            best = check.best(restricted_s)
+            best = check.best(evaluation)
             if best is not None:
-                failed = int(check.failed(restricted_s)[best])
+                failed = int(check.failed(evaluation.restricted_s)[best])
                 check = _Check(storms, tolerance, failed)
                 return Choice(simplest(space, round_[best], check, threads), storms, failed)
     if count == 0:
@@ -139,12 +143,12 @@ class _Check:
         plain = ~self._worse(restricted_s)[:, : self.storms.counted].any(axis=1)
         return np.asarray(plain & (self.failed(restricted_s) <= self.guards))
 
-    def best(self, restricted_s: Floats) -> int | None:
-        """Return the setting that passes with the fewest guards failed and the best mean, None if there is none."""
-        means, failed = self.storms.mean_s(restricted_s), self.failed(restricted_s)
-        gained = means < self.storms.mean_s(self.storms.present_restricted_s)[0] * (1.0 - GAIN)
-        good = np.flatnonzero(self.passed(restricted_s) & gained).tolist()
-        return min(good, key=lambda i: (failed[i], means[i]), default=None)
+    def best(self, evaluation: Evaluation) -> int | None:
+        """Return the setting that passes with the fewest guards failed and the best value, None if there is none."""
+        values, failed = self.storms.values_of(evaluation), self.failed(evaluation.restricted_s)
+        gained = values < self.storms.present_value_s * (1.0 - GAIN)
+        good = np.flatnonzero(self.passed(evaluation.restricted_s) & gained).tolist()
+        return min(good, key=lambda i: (failed[i], values[i]), default=None)
 
     def _worse(self, restricted_s: Floats) -> npt.NDArray[np.bool_]:
         return self.storms.worse(restricted_s, self.tolerance)
@@ -164,17 +168,17 @@ def simplest(space: SearchSpace, setting: Setting, check: _Check, threads: int |
     if not options:
         return setting
     storms = check.storms
-    restricted_s = meet([setting, *options.values()], storms.storms, threads).restricted_s
-    means = storms.mean_s(restricted_s)
-    limit = float(means[0]) * (1.0 + _TIE)
-    good = check.passed(restricted_s) & (means <= limit)
+    evaluation = meet([setting, *options.values()], storms.storms, threads)
+    values = storms.values_of(evaluation)
+    limit = float(values[0]) * (1.0 + _TIE)
+    good = check.passed(evaluation.restricted_s) & (values <= limit)
     idle = [name for name, ok in zip(options, good[1:], strict=True) if ok]
     if not idle:
         return setting
     together = _without(space, setting, idle)
     if together and len(idle) > 1:
-        both = meet([together], storms.storms, threads).restricted_s
-        if check.passed(both)[0] and storms.mean_s(both)[0] <= limit:
+        both = meet([together], storms.storms, threads)
+        if check.passed(both.restricted_s)[0] and storms.values_of(both)[0] <= limit:
             return together
     return min((options[name] for name in idle), key=lambda option: change_cost(space, option))
 

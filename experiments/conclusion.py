@@ -22,8 +22,10 @@ def verdict(chosen: Choice, nominal: Nominal, held_out: HeldOut) -> str:
     now = _time(nominal.present.convergence_time_s.median)
     then = _time(nominal.recommended.convergence_time_s.median)
     bound = nominal.lower_bound_s
-    limit = "" if bound is None else f" (lower bound {bound:.1f} s)"
+    limit = "" if not bound else f" (lower bound {bound:.1f} s)"
     gain = f"ends the storm in {then} instead of {now}{limit}"
+    if nominal.recommended.convergence_time_s.median is None:
+        gain = f"ends the storm no sooner than the horizon, as the present one, but loses {_lost(nominal)}"
     if not held_out.worse:
         return f"The recommended setting {gain} and is worse than the present one on none of {storms} held-out storms."
     worst = max((row for row in held_out.storms if row.worse), key=lambda row: row.ratio or float("inf"))
@@ -78,6 +80,11 @@ def _guards(chosen: Choice, budget: Budget, threads: int | None) -> str:
         f"most quickly, out of {len(budget.choice_scan)} looked through, the recommended setting takes up to "
         f"{ratios.max() - 1:.0%} longer"
     )
+
+
+def _lost(nominal: Nominal) -> str:
+    then, now = nominal.recommended.subscriber_hours_lost, nominal.present.subscriber_hours_lost
+    return f"{then:,.0f} subscriber-hours of service instead of {now:,.0f}"
 
 
 def _time(seconds: float | None) -> str:

@@ -113,6 +113,7 @@ def _figures(evaluation: Evaluation, i: int, bounds: Floats) -> Figures:
         cvar_s=round(cvar(restricted_s), 6),
         worst_s=round(float(restricted_s.max()), 6),
         peak_request_rate_per_s=round(float(np.median(evaluation.outcomes.peak_request_rate_per_s[i])), 6),
+        subscriber_hours_lost=round(float(evaluation.outcomes.subscriber_hours_lost[i].mean()), 3),
     )
 
 

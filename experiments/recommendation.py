@@ -94,6 +94,8 @@ class Figures(Record):
     """Largest min(T, horizon) [s]."""
     peak_request_rate_per_s: Number
     """Median of the largest rate of requests before the gate [per s]."""
+    subscriber_hours_lost: Number | None = None
+    """Mean of the subscriber-hours without service up to the horizon [h]."""
 
 
 class Nominal(Record):

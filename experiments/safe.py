@@ -1,4 +1,4 @@
-"""Safe intervals: how far one knob can move, the others as recommended, before the storm takes 10 % longer."""
+"""Safe intervals: how far one knob can move, the others as recommended, before storms cost 10 % more."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -7,13 +7,12 @@ from typing import Any
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knobs import Setting, round_to_legal
-from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.recommendation import SafeInterval
 from signalstorm.experiments.search_space import SearchSpace
-from signalstorm.experiments.storm_sets import Progress, meet
+from signalstorm.experiments.storm_sets import Paired, Progress, meet
 
 SHARE = 0.1
-"""A value is safe while the restricted mean time is at most this share above that of the recommended value."""
+"""A value is safe while the mean cost of storms is at most this share above that of the recommended value."""
 _ROUNDS = 9
 """Halvings of the way to the end of the range."""
 
@@ -46,14 +45,14 @@ class _Side:
 
 
 def safe_intervals(
-    space: SearchSpace, setting: Setting, storms: StormSet, threads: int | None, progress: Progress | None = None
+    space: SearchSpace, setting: Setting, storms: Paired, threads: int | None, progress: Progress | None = None
 ) -> tuple[dict[str, SafeInterval], dict[str, tuple[str, ...]]]:
     """Find the safe interval of each searched knob by halving, all knobs and both sides at once.
 
     Args:
         space: The search space.
         setting: The recommended setting, as overrides of the present one.
-        storms: The storms by which the restricted means are compared.
+        storms: The storms by whose cost values are compared.
         threads: Threads at most.
         progress: Told after each round.
 
@@ -66,9 +65,9 @@ def safe_intervals(
     words = [(name, word) for name, value in values.items() if isinstance(complete.get(name), str) and value is None
              for word in KNOBS[name].choices]  # fmt: skip
     trials = [setting, *(_moved(space, setting, name, word) or setting for name, word in words)]
-    means = meet(trials, storms, threads).restricted_mean_s
-    limit = float(means[0]) * (1.0 + SHARE)
-    safe_words = {pair for pair, mean in zip(words, means[1:], strict=True) if mean <= limit}
+    values_s = storms.values_of(meet(trials, storms.storms, threads))
+    limit = float(values_s[0]) * (1.0 + SHARE)
+    safe_words = {pair for pair, value_s in zip(words, values_s[1:], strict=True) if value_s <= limit}
     for step in range(_ROUNDS):
         if progress is not None:
             progress("safe intervals", step, _ROUNDS)
@@ -77,7 +76,7 @@ def safe_intervals(
         if not moved:
             break
         legal = {i: candidate for i, (_, candidate) in moved.items() if candidate is not None}
-        found = dict(zip(legal, meet(list(legal.values()), storms, threads).restricted_mean_s, strict=True))
+        found = dict(zip(legal, storms.values_of(meet(list(legal.values()), storms.storms, threads)), strict=True))
         for i, (value, _) in moved.items():
             sides[i] = sides[i].told(value, i in found and float(found[i]) <= limit)
     ends = {name: [side.safe for side in sides if side.knob == name] for name in space.knobs}

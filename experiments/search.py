@@ -1,9 +1,10 @@
 """The search: batches of points from the sampler, each batch against all search storms in one call of the kernel.
 
-A trial's value is the restricted mean time over the search storms [s], and not a mean of ratios to each storm's lower
-bound: seconds of all storms add up, a bound of zero or beyond the horizon spoils nothing, and as every setting meets
-the same storms, a storm that lasts long for all of them cancels out. Its constraint is the number of storms, guards
-included, on which it is worse than the present setting; a trial that is worse on none beats every one that is.
+A trial's value is the mean cost of the search storms [s] (see ``objectives``), and not a mean of ratios to each
+storm's lower bound: seconds of all storms add up, a bound of zero or beyond the horizon spoils nothing, and as every
+setting meets the same storms, a storm that lasts long for all of them cancels out. Its constraint is the number of
+storms, guards included, on which it is worse than the present setting; a trial that is worse on none beats every one
+that is.
 """
 
 import logging
@@ -23,6 +24,7 @@ from signalstorm.experiments.storm_sets import (
     float_times,
     meet,
     paired,
+    plain_hours,
     plain_times,
 )
 from signalstorm.experiments.study import Proposal, Study, Trial
@@ -34,7 +36,7 @@ BATCH = 16
 _INSTANT_S = 1e-9
 """Stands for the time of a present setting under which nothing storms [s]."""
 GAIN = 0.01
-"""A setting is better than the present one if it saves at least this share of the restricted mean time."""
+"""A setting is better than the present one if its value is at least this share below."""
 
 
 def prepare(study: Study, budget: Budget, threads: int | None, progress: Progress | None = None) -> Paired:
@@ -54,11 +56,12 @@ def prepare(study: Study, budget: Budget, threads: int | None, progress: Progres
     if known is not None:
         storms = (*seeds, *guards)
         if len(known.times_s) == len(storms):
-            return Paired(StormSet(scenario, storms, vary=True), len(seeds), float_times(known.times_s))
-    found = paired(scenario, seeds, guards, threads)
-    value = float(found.mean_s(found.present_restricted_s)[0])
-    point = study.space.present_point or {}
-    study.add(0, Proposal(point, Setting({})), value, 0, plain_times(found.present_s))
+            times_s, lost_h = float_times(known.times_s), np.array(known.lost_h)
+            return Paired(StormSet(scenario, storms, vary=True), len(seeds), times_s, lost_h, budget.risk)
+    found = paired(scenario, seeds, guards, threads, budget.risk)
+    present = Proposal(study.space.present_point or {}, Setting({}))
+    hours = plain_hours(found.present_lost_h)
+    study.add(0, present, found.present_value_s, 0, plain_times(found.present_s), hours)
     return found
 
 
@@ -92,17 +95,17 @@ def search(study: Study, storms: Paired, trials: int, threads: int | None, progr
 def run_batch(study: Study, storms: Paired, batch: int, proposals: Sequence[Proposal], threads: int | None) -> None:
     """Run points against all storms of a trial and store them."""
     evaluation = meet([proposal.setting for proposal in proposals], storms.storms, threads)
-    times = evaluation.outcomes.convergence_time_s
-    means = storms.mean_s(evaluation.restricted_s)
+    times, lost = evaluation.outcomes.convergence_time_s, evaluation.outcomes.subscriber_hours_lost
+    values = storms.values_of(evaluation)
     worse = storms.worse(evaluation.restricted_s).sum(axis=1)
     for i, proposal in enumerate(proposals):
-        study.add(batch, proposal, float(means[i]), int(worse[i]), plain_times(times[i]))
+        study.add(batch, proposal, float(values[i]), int(worse[i]), plain_times(times[i]), plain_hours(lost[i]))
 
 
 def ranked(trials: Sequence[Trial], storms: Paired, *, guarded: bool) -> list[Trial]:
     """Return the trials worth a closer look, best first; all are better on average than the present setting.
 
-    Of trials that came to the same time on every storm the one with the fewest overrides stays.
+    Of trials that came to the same on every storm the one with the fewest overrides stays.
 
     Args:
         trials: All trials.
@@ -117,7 +120,7 @@ def ranked(trials: Sequence[Trial], storms: Paired, *, guarded: bool) -> list[Tr
     else:
         better = [trial for trial in better if not _worse(trial, storms)[: storms.counted].any()]
     better.sort(key=lambda trial: (trial.worse, trial.value_s, len(trial.setting), trial.number))
-    return list({trial.times_s: trial for trial in reversed(better)}.values())[::-1]
+    return list({(trial.times_s, trial.lost_h): trial for trial in reversed(better)}.values())[::-1]
 
 
 def rejected(trials: Sequence[Trial], storms: Paired) -> str | None:
@@ -131,7 +134,7 @@ def rejected(trials: Sequence[Trial], storms: Paired) -> str | None:
     ratios = restricted(float_times(best.times_s), horizon) / np.maximum(storms.present_restricted_s, _INSTANT_S)
     knobs = ", ".join(f"{name}={value}" for name, value in best.setting.items())
     return (
-        f"faster on average but not never worse: {knobs} has a restricted mean of {best.value_s:.1f} s against "
+        f"faster on average but not never worse: {knobs} comes to {best.value_s:.1f} s against "
         f"{min(feasible):.1f} s of the best that is, but takes up to {ratios.max() - 1:.0%} longer than the present "
         f"setting on {best.worse} of {len(best.times_s)} storms, where the present one recovers by itself"
     )

@@ -1,7 +1,7 @@
 """The search space: the knob table's ranges as Optuna's distributions, and its points as legal settings."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,12 +16,21 @@ from optuna.distributions import (
 from signalstorm.envs.model.errors import ABSENT, Finding, located
 from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knobs import Setting, resolve, round_to_legal
+from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
 
 _QUEUE, _QUEUE_WAIT = "nop_queue", "nop_queue_wait_s"
 _GATE_SHARES = (1.0, 1.1, 1.2)
 """Rates of the gate that every search tries first, as shares of the narrowest server's rate."""
+_LINK_SHARES = (1.0, 1.5)
+"""The same, as shares of what the signalling links carry; of the published storm's, 1.5 is near the advised rate."""
+_ADVICE_MS = (
+    {"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500},
+    {"rto_max_ms": 5000},
+)
+"""Limits of the retransmission time-out as vendors advise them: a published advice reads both as half a second, which
+needs all three limits moved together, and as five."""
 _WIDE = 100
 """A range that ends at so many times its start is searched on a logarithmic scale, or its small values would drown."""
 
@@ -78,10 +87,12 @@ class SearchSpace:
 
     @cached_property
     def start_points(self) -> tuple[dict[str, KnobValue], ...]:
-        """Points that every search tries first: the table's defaults, moved by two rules of thumb.
+        """Points that every search tries first: the table's defaults, moved by rules of thumb.
 
         The gate lets through what the narrowest server can do, or somewhat more, and holds the rest for as long as
-        it may; and the gateway waits for the policy server as long as it takes to work off a full buffer.
+        it may; and the gateway waits for the policy server as long as it takes to work off a full buffer. Behind
+        signalling links the present setting is moved to the advised limits of the retransmission time-out, as it is
+        and with a gate that lets through what the links carry, or somewhat more.
         """
         defaults = {name: _default(KNOBS[name]) for name in self.knobs}
         rates, patience = self._bottleneck_rates(), self._buffer_patience_s()
@@ -91,7 +102,16 @@ class SearchSpace:
             points += [{**point, **round_to_legal({"diameter_tx_s": patience})} for point in points]
         if "nop_rate" in self.knobs and rates:
             points = [{**point, **round_to_legal({"nop_rate": rate})} for rate in rates for point in points]
-        return tuple(points)
+        return (*points, *self._advised_points())
+
+    def _advised_points(self) -> Iterator[dict[str, KnobValue]]:
+        base = self.present_point or {name: _default(KNOBS[name]) for name in self.knobs}
+        advised = [{name: ms for name, ms in limits.items() if name in self.knobs} for limits in _ADVICE_MS]
+        moved = [{**base, **limits} for limits in advised if limits]
+        yield from moved
+        if "nop_rate" in self.knobs:
+            for rate in self._link_rates():
+                yield from ({**point, **round_to_legal({"nop_rate": rate})} for point in [base, *moved])
 
     def _queue_wait_s(self, present: Setting) -> KnobValue | None:
         if isinstance(present.get("nop_rate"), str) or _QUEUE not in present:
@@ -103,6 +123,14 @@ class SearchSpace:
     def _bottleneck_rates(self) -> list[float]:
         rates = [s.rate_per_s for s in self.scenario.topology.servers().values() if s.rate_per_s is not None]
         return [share * min(rates) for share in _GATE_SHARES] if rates else []
+
+    def _link_rates(self) -> list[float]:
+        links = self.scenario.topology.links
+        if links is None:
+            return []
+        messages = sum(step.element == "links" for step in PROCEDURES[self.scenario.access])
+        of_stps = sum(links.stp_rate_shares) or links.stps
+        return [share * links.rate_per_s * links.links_per_stp * of_stps / messages for share in _LINK_SHARES]
 
     def _buffer_patience_s(self) -> float | None:
         pcrf = self.scenario.topology.pcrf

@@ -16,6 +16,7 @@ from signalstorm.envs.model.metrics import lower_bound_s, restricted, watched_s
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT, SEARCH
 from signalstorm.experiments.evaluate import Evaluation, StormSet, evaluate
+from signalstorm.experiments.objectives import Risk, aggregate, storm_costs_s
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -51,6 +52,8 @@ class Budget:
     """Storms that no choice has seen."""
     nominal: int = 20
     """Seeds of the scenario as it is."""
+    risk: Risk = "mean"
+    """How the costs of storms become the value of a setting."""
 
     @property
     def guards(self) -> int:
@@ -89,15 +92,43 @@ class Paired:
     """Storms that give means."""
     present_s: Floats
     """T under the present setting, NaN where not reached, shape (storms,) [s]."""
+    present_lost_h: Floats
+    """Subscriber-hours lost under the present setting, shape (storms,)."""
+    risk: Risk = "mean"
+    """How the costs of storms become the value of a setting."""
 
     @property
     def present_restricted_s(self) -> Floats:
         """min(T, horizon) under the present setting, shape (storms,) [s]."""
         return restricted(self.present_s, watched_s(self.storms.scenario))
 
+    @property
+    def present_value_s(self) -> float:
+        """The value of the present setting [s]."""
+        return float(self.values_s(self.present_s[np.newaxis], self.present_lost_h[np.newaxis])[0])
+
+    def first(self, count: int) -> "Paired":
+        """Return the first storms alone; all of them count, always by their mean."""
+        storms = StormSet(self.storms.scenario, self.storms.numbers[:count], vary=self.storms.vary)
+        return Paired(storms, len(storms.numbers), self.present_s[:count], self.present_lost_h[:count])
+
     def mean_s(self, restricted_s: Floats) -> Floats:
         """Return restricted means over the counted storms, shape (settings,) [s]."""
         return np.asarray(np.atleast_2d(restricted_s)[:, : self.counted].mean(axis=1))
+
+    def values_s(self, times_s: Floats, lost_h: Floats) -> Floats:
+        """Return what settings are ranked by, the smaller the better, shape (settings,) [s].
+
+        Args:
+            times_s: T on each storm, NaN where not reached, shape (settings, storms) [s].
+            lost_h: Subscriber-hours lost, of the same shape.
+        """
+        costs_s = storm_costs_s(times_s, lost_h, self.present_lost_h, watched_s(self.storms.scenario))
+        return aggregate(costs_s[:, : self.counted], self.risk)
+
+    def values_of(self, evaluation: Evaluation) -> Floats:
+        """Return the values of evaluated settings, shape (settings,) [s]."""
+        return self.values_s(evaluation.outcomes.convergence_time_s, evaluation.outcomes.subscriber_hours_lost)
 
     def worse(self, restricted_s: Floats, tolerance: float = TOLERANCE) -> npt.NDArray[np.bool_]:
         """Tell where settings are worse than the present one, shape (settings, storms)."""
@@ -109,11 +140,16 @@ def is_worse(restricted_s: Floats, present_s: Floats, tolerance: float = TOLERAN
     return np.asarray(restricted_s > present_s * (1.0 + tolerance) + 1e-9)
 
 
-def paired(scenario: Scenario, numbers: Sequence[int], guards: Sequence[int], threads: int | None) -> Paired:
+def paired(
+    scenario: Scenario, numbers: Sequence[int], guards: Sequence[int], threads: int | None, risk: Risk = "mean"
+) -> Paired:
     """Run the present setting on storms and guards."""
     storms = StormSet(scenario, (*numbers, *guards), vary=True)
-    present = evaluate([{}], storms, threads=threads)
-    return Paired(storms, len(numbers), present.outcomes.convergence_time_s[0])
+    present = evaluate([{}], storms, threads=threads).outcomes
+    # As JSON keeps them, so that a run that is taken up again compares with the same numbers.
+    times_s = float_times(plain_times(present.convergence_time_s[0]))
+    lost_h = np.array(plain_hours(present.subscriber_hours_lost[0]))
+    return Paired(storms, len(numbers), times_s, lost_h, risk)
 
 
 def find_guards(scenario: Scenario, scan: Sequence[int], count: int, threads: int | None) -> list[int]:
@@ -151,6 +187,11 @@ def meet(
 def plain_times(times: Floats) -> list[float | None]:
     """Return times for JSON: NaN as None, rounded to microseconds."""
     return [None if np.isnan(t) else round(float(t), 6) for t in times]
+
+
+def plain_hours(hours: Floats) -> list[float]:
+    """Return subscriber-hours for JSON, rounded to a few subscriber-seconds."""
+    return [round(float(x), 3) for x in hours]
 
 
 def float_times(times: Sequence[float | None]) -> Floats:

@@ -49,11 +49,13 @@ class Trial:
     setting: Setting
     """The legal setting, as overrides of the present one."""
     value_s: float
-    """Restricted mean time over the search storms [s]."""
+    """What it is ranked by: its storms' costs, as the study weighs them [s]."""
     worse: int
     """Storms, guards included, on which it is worse than the present setting."""
     times_s: tuple[float | None, ...]
     """T on each storm, None where not reached [s]."""
+    lost_h: tuple[float, ...]
+    """Subscriber-hours lost on each storm."""
 
     @property
     def present(self) -> bool:
@@ -104,7 +106,15 @@ class Study:
         """Return the finished trials by number."""
         return [_read(trial) for trial in self._finished()]
 
-    def add(self, batch: int, proposal: Proposal, value_s: float, worse: int, times_s: Sequence[float | None]) -> None:
+    def add(
+        self,
+        batch: int,
+        proposal: Proposal,
+        value_s: float,
+        worse: int,
+        times_s: Sequence[float | None],
+        lost_h: Sequence[float],
+    ) -> None:
         """Store a finished trial, in one write."""
         inside = set(proposal.point) == set(self.space.knobs)
         self._study.add_trial(
@@ -118,6 +128,7 @@ class Study:
                     "present": batch == 0,
                     "setting": dict(proposal.setting),
                     "times_s": list(times_s),
+                    "lost_h": list(lost_h),
                 },
             )
         )
@@ -212,6 +223,7 @@ def _read(trial: FrozenTrial) -> Trial:
         value_s=float(trial.value or 0.0),
         worse=round(trial.constraints[CONSTRAINT]),
         times_s=tuple(trial.user_attrs["times_s"]),
+        lost_h=tuple(trial.user_attrs["lost_h"]),
     )
 
 

@@ -24,7 +24,6 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments import choice, run_files
 from signalstorm.experiments.conclusion import conclusions, verdict
 from signalstorm.experiments.confirm import complete, confirm, diff, held_out, nominal
-from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.recommendation import FILE, Recommendation, ScenarioName, Search, digest, load, save
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
 from signalstorm.experiments.safe import safe_intervals
@@ -141,7 +140,7 @@ class _Run:
         scenario, setting = self.space.scenario, chosen.setting
         confirmed = confirm(scenario, setting, self.budget, self.threads, self._tell)
         as_it_is, unseen = nominal(confirmed[0]), held_out(confirmed[1])
-        safe_on = StormSet(scenario, chosen.storms.storms.numbers[: self.budget.safe], vary=True)
+        safe_on = chosen.storms.first(self.budget.safe)
         present, recommended = complete(self.space, Setting({})), complete(self.space, setting)
         intervals, words = safe_intervals(self.space, setting, safe_on, self.threads, self._tell)
         fresh = chosen.storms.storms.numbers
@@ -194,7 +193,7 @@ class _Run:
 
 
 def _checked(budget: Budget, trials: int | None, seeds: int | None) -> Budget:
-    given = {key: value for key, value in (("trials", trials), ("seeds", seeds)) if value is not None}
+    given: dict[str, Any] = {key: value for key, value in (("trials", trials), ("seeds", seeds)) if value is not None}
     spent = replace(budget, **given)
     for key, value, most in (("--trials", spent.trials, _MOST_TRIALS), ("--seeds", spent.seeds, _MOST_SEEDS)):
         if not 1 <= value <= most:

@@ -22,7 +22,7 @@ class Measure:
     """A row of the first tables."""
 
     label: str
-    unit: Literal["s", "share", "ratio", "per s"]
+    unit: Literal["s", "share", "ratio", "per s", "subscriber-hours"]
     present: Value
     recommended: Value
     note: str = ""
@@ -131,6 +131,9 @@ def _measures(present: Figures, recommended: Figures) -> Iterator[Measure]:
     ratios = present.ratio_to_lower_bound, recommended.ratio_to_lower_bound
     yield Measure("T over its lower bound", "ratio", *ratios, note="median; 1 is as quick as any setting can be")
     peaks = present.peak_request_rate_per_s, recommended.peak_request_rate_per_s
+    lost = present.subscriber_hours_lost, recommended.subscriber_hours_lost
+    if None not in lost:
+        yield Measure("Service lost", "subscriber-hours", *lost, "mean over the storms, up to the horizon")
     yield Measure("Peak of requests", "per s", *peaks, note="median of the largest rate, before the gate")
 
 

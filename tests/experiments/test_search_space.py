@@ -97,6 +97,16 @@ def test_start_points_are_legal_and_different() -> None:
     assert all(set(point) == set(space.knobs) for point in space.start_points)
 
 
+def test_behind_links_the_advised_time_outs_are_tried_first_all_three_together() -> None:
+    space = search_space(INCIDENT)
+    settings_ = [space.setting(point) for point in space.start_points]
+    limits = [(s["rto_min_ms"], s["rto_initial_ms"], s["rto_max_ms"]) for s in settings_]
+    assert {(500, 500, 500), (1000, 3000, 5000), (1000, 3000, 60000)} == set(limits)
+    assert {setting["nop_rate"] for setting in settings_} == {500, 529, 794}
+    assert space.present_point is not None
+    assert len({space.identity(setting) for setting in settings_}) == len(settings_) < 16
+
+
 def test_a_search_needs_a_knob() -> None:
     with pytest.raises(InputError, match="at least one knob"):
         search_space(LAB, [])

@@ -123,6 +123,19 @@ def test_a_knob_without_effect_leaves_the_present_setting(tmp_path: Path) -> Non
     assert record.held_out.worst_ratio == 1.0
 
 
+def test_where_no_storm_ends_the_setting_that_serves_more_is_recommended(tmp_path: Path) -> None:
+    slow = {"topology.pcrf.rate_per_s": 20.0, "variation": {"topology.pcrf.rate_per_s": [18.0, 22.0]}}
+    scenario = small_scenario().with_fields({**slow, "horizon_s": 13.0})  # the server alone needs at least 13.6 s
+    record = tune(scenario, knobs=KNOBS, out=tmp_path / "run", budget=SMALL)
+    assert record.nominal.present.converged_share == record.nominal.recommended.converged_share == 0.0
+    assert record.changed
+    assert record.never_worse
+    assert record.nominal.recommended.subscriber_hours_lost is not None
+    assert record.nominal.present.subscriber_hours_lost is not None
+    assert record.nominal.recommended.subscriber_hours_lost < record.nominal.present.subscriber_hours_lost
+    assert "subscriber-hours of service instead of" in record.verdict
+
+
 def test_a_small_space_ends_before_the_asked_number(tmp_path: Path) -> None:
     record = tune(small_scenario(), knobs=["nop_action"], out=tmp_path / "run", budget=SMALL)
     assert record.search.trials == 3  # drop is the present action

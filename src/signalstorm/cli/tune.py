@@ -145,6 +145,7 @@ def _text(record: "Recommendation", folder: Path) -> str:
         ("  not converged", *_pair(held_out, lambda f: f"{1 - f.converged_share:.0%}")),
         ("  median of T over its lower bound", *_pair(held_out, _ratio)),
         ("  mean of the worst tenth", *_pair(held_out, lambda f: f"{f.cvar_s:.1f} s")),
+        ("  subscriber-hours lost", *_pair(held_out, lambda f: f"{f.subscriber_hours_lost or 0.0:,.0f}")),
         ("  worse than at present", "", f"{len(held_out.worse)} of {len(held_out.storms)}, worst ratio {worst}"),
     ]
     lines = [f"{record.scenario.name}: {record.verdict}", "", *_aligned(rows)]
