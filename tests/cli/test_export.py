@@ -1,26 +1,13 @@
 """``signalstorm export`` and ``signalstorm report``."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from signalstorm.cli import EXIT_OK, EXIT_REJECTED, EXIT_WRONG_INPUT, main
+from signalstorm.cli import EXIT_OK, EXIT_REJECTED, EXIT_WRONG_INPUT
+from tests.cli.commands import Run
 from tests.experiments.recommendation_data import recommendation
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def _run(*arguments: str | Path) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as leave:
-            main(list(map(str, arguments)))
-        captured = capsys.readouterr()
-        return int(leave.value.code or 0), captured.out, captured.err
-
-    return _run
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from signalstorm import __version__
-from signalstorm.cli import scenarios
+from signalstorm.cli import import_, scenarios
 from signalstorm.cli.bench import bench
 from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
@@ -19,7 +19,7 @@ from signalstorm.cli.simulate import simulate
 from signalstorm.cli.tune import tune
 from signalstorm.cli.versions import versions
 
-_GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app}
+_GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app, "import": import_.app}
 _COMMANDS: tuple[Callable[..., Any], ...] = (simulate, tune, export, report, knobs, bench, versions)
 
 app = typer.Typer(

@@ -5,6 +5,7 @@ the line, or returns the values that the file sets.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MARKS = r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,78}|< [A-Za-z ]+ >)"
@@ -18,8 +19,17 @@ _GATE = re.compile(
     r"(?: ddn (?:drop|reject-with-cause (?:unable-to-page-ue|context-not-found)))?"
     r"(?: queue-size (?P<queue>\d+))?(?: wait-time (?P<wait>\d+))?"
 )
+_CAUSES = r"drop|reject-with-cause congestion"
+_SGSN_GATE = re.compile(
+    rf"network-overload-protection sgsn-new-connections-per-second (?P<rate>\d+) action (?P<attach>{_CAUSES})"
+    r"(?: queue-size (?P<queue>\d+))?(?: wait-time (?P<wait>\d+))?"
+)
+_OFF = re.compile(r"default network-overload-protection (?:mme|sgsn)-new-connections-per-second")
 _MODES = {
     ("exec", r"config"): "config",
+    ("config", rf"ss7-routing-domain {MARKS} variant {MARKS}"): "ss7",
+    ("ss7", rf"peer-server id {MARKS}"): "peer-server",
+    ("peer-server", rf"psp instance {MARKS}"): "psp",
     ("config", rf"context {MARKS}"): "context",
     ("context", rf"mme-service {MARKS}"): "mme-service",
     ("context", rf"egtp-service {MARKS}"): "egtp-service",
@@ -33,7 +43,12 @@ _NUMBERS = [
     ("egtp-service", r"gtpc retransmission-timeout (\d+)", "gtpc_timeout_ms", 1000, 1, 20, 1),
     ("egtp-service", r"gtpc max-retransmissions (\d+)", "gtpc_retries", 1, 0, 15, 1),
     ("policy-control", r"diameter request-timeout (\d+)", "diameter_tx_s", 1, 1, 300, 1),
+    ("psp", r"sctp-rto-max (\d+)", "rto_max_ms", 100, 5, 1200, 1),
+    ("psp", r"sctp-rto-initial (\d+)", "rto_initial_ms", 100, 1, 1200, 1),
+    ("psp", r"sctp-rto-min (\d+)", "rto_min_ms", 100, 1, 50, 1),
+    ("psp", r"sctp-max-assoc-retx (\d+)", "max_assoc_retx", 1, 0, 255, 1),
 ]
+_RTO = ("rto_min_ms", "rto_initial_ms", "rto_max_ms")
 
 
 class NotLegal(Exception):  # noqa: N818  (it is the answer that tests look for)
@@ -48,28 +63,46 @@ class Box:
     values: dict[str, int | str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     """The commands, without those that only change the mode."""
+    limits: dict[str, int] = field(default_factory=lambda: dict(zip(_RTO, (1000, 3000, 60000), strict=True)))
+    """The limits of the retransmission time-out that are in force on the association [ms]."""
+    down: bool = False
+    """Whether the association is taken down, which a change of its SCTP parameters needs."""
 
     def take(self, line: str) -> None:
         """Obey a command."""
         words = line.strip()
         if words == "end" and self.mode != "exec":
+            if self.down:
+                raise NotLegal("the association is left down")
             self.mode = "exec"
             return
         for (mode, form), entered in _MODES.items():
             if mode == self.mode and re.fullmatch(form, words):
                 self.mode = entered
                 return
-        if not (self._gate(words) or self._number(words)):
+        if not (self._association(words) or self._gate(words) or self._number(words)):
             raise NotLegal(f"in mode {self.mode}: {line!r}")
         self.lines.append(words)
+
+    def _association(self, words: str) -> bool:
+        """One association at a time: down, changed, up again, before the next."""
+        if self.mode != "psp":
+            return False
+        down = words == "no associate"
+        if not down and not re.fullmatch(rf"associate asp instance {MARKS}", words):
+            return False
+        if self.down == down:
+            raise NotLegal(f"the association is {'down' if down else 'up'} already")
+        self.down = down
+        return True
 
     def _gate(self, words: str) -> bool:
         if self.mode != "config":
             return False
-        if words == "default network-overload-protection mme-new-connections-per-second":
+        if _OFF.fullmatch(words):
             self.values["nop_rate"] = "off"
             return True
-        form = _GATE.fullmatch(words)
+        form = _GATE.fullmatch(words) or _SGSN_GATE.fullmatch(words)
         if form is None:
             return False
         rate, wait = int(form["rate"]), int(form["wait"] or 5)
@@ -83,8 +116,9 @@ class Box:
             "nop_wait_s": wait,
             "queue": queue,
             "attach": form["attach"],
-            "tau": form["tau"],
         }
+        if "tau" in form.groupdict():
+            self.values["tau"] = form["tau"]
         return True
 
     def _number(self, words: str) -> bool:
@@ -98,15 +132,26 @@ class Box:
                 if not low <= number <= high or number % step:
                     raise NotLegal(words)
                 self.values[name] = factor * number
+                if mode == "psp" and not self.down:
+                    raise NotLegal(f"with the association up: {words}")
+                self._limit(name, factor * number)
                 return True
         return False
 
+    def _limit(self, name: str, value_ms: int) -> None:
+        if name not in self.limits:
+            return
+        self.limits[name] = value_ms
+        if list(self.limits.values()) != sorted(self.limits.values()):
+            raise NotLegal(f"RTO-min <= RTO-initial <= RTO-max, but {self.limits}")
 
-def read(text: str) -> Box:
-    """Let a box read a file."""
+
+def read(text: str, limits: Mapping[str, int] | None = None) -> Box:
+    """Let a box read a file; ``limits``: those of the retransmission time-out that are in force before it does."""
     if not text.isascii() or re.search(r"[|?\t\r]", text) or not text.endswith("\n"):
         raise NotLegal("must be ASCII with UNIX line ends, without tabs, pipes and question marks")
     box = Box()
+    box.limits |= limits or {}
     for line in text.split("\n")[:-1]:
         if len(line) > 250:
             raise NotLegal(f"too long: {line!r}")

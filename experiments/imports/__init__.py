@@ -1,0 +1,1 @@
+"""Brings in what operators have: running configurations, traps and counters."""

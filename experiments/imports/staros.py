@@ -1,0 +1,328 @@
+"""Reads a StarOS running configuration, whatever a terminal, a pager or an editor has done to it.
+
+The block of a line follows from indentation, or from the ``exit`` lines where a copy has lost its indentation: the
+file is read both ways, and the reading counts that leaves fewer known commands outside their mode.
+"""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
+from signalstorm.experiments.imports import grammar, text
+from signalstorm.experiments.imports.command_table import COMMANDS
+from signalstorm.experiments.imports.configuration import Configuration, Mode, Modes, Statement, Trouble
+from signalstorm.experiments.imports.grammar import MME_GATE, OPENERS, ROOT, SGSN_GATE, Command, Quantity
+from signalstorm.experiments.imports.text import Line, Text
+from signalstorm.experiments.imports.troubles import troubles_of
+
+_UNKNOWN_KEPT = 200
+"""Unknown lines of which the text is kept."""
+_JOINED = 3
+"""A command may have been broken into so many lines more by the width of a terminal."""
+_EXIT = re.compile(r"#?\s?exit", re.IGNORECASE)
+_BACK = re.compile(r"(?P<word>no|default) (?P<rest>\S.*)", re.IGNORECASE)
+_OPENERS = [(opener, re.compile(rf"{opener.form.pattern}(?: -noconfirm)?", re.IGNORECASE)) for opener in OPENERS]
+_FORMS = {id(command): re.compile(command.form.pattern, re.IGNORECASE) for command in COMMANDS}
+_BY_WORD: dict[str, list[Command]] = defaultdict(list)
+for _one in COMMANDS:
+    _BY_WORD[_one.head.split()[0].lower()].append(_one)
+_OPENING_WORDS = {
+    word for opener, _ in _OPENERS for word in re.findall(r"(?<![\\(?<P\w])[a-z0-9-]{3,}", opener.form.pattern)
+}
+_ACTIONS = {
+    "drop": "drop",
+    "congestion": "reject-congestion",
+    "network-failure": "reject-network-failure",
+}
+
+
+def read(path: str | os.PathLike[str]) -> Configuration:
+    """Read a running configuration, or an export of this program.
+
+    Raises:
+        InputError: If the file cannot be read, or holds no command that is known.
+    """
+    return parse(text.read(path))
+
+
+def parse(source: Text) -> Configuration:
+    """Understand the lines of a running configuration.
+
+    Raises:
+        InputError: If they hold no command that is known.
+    """
+    indented = _Reader(source.lines, by_indent=True)
+    chosen = indented
+    if indented.misplaced:
+        by_exit = _Reader(source.lines, by_indent=False)
+        if by_exit.misplaced < indented.misplaced:
+            chosen = by_exit
+            chosen.notes.append("blocks follow the exit lines: the indentation contradicts them")
+    if not chosen.statements and not chosen.troubles:
+        rule = "holds no command of a StarOS running configuration that is known here"
+        raise wrong_input(rule, way_out="give the output of `show configuration`", file=source.file)
+    notes = (*source.notes, *chosen.notes, *chosen.open_at_end())
+    found = Configuration(
+        file=source.file,
+        statements=tuple(chosen.statements),
+        blocks=tuple(chosen.blocks),
+        troubles=(),
+        unknown=tuple(chosen.unknown[:_UNKNOWN_KEPT]),
+        unknown_count=len(chosen.unknown),
+        notes=notes,
+        whole=chosen.whole,
+    )
+    return replace(found, troubles=(*chosen.troubles, *troubles_of(found)))
+
+
+class _Block:
+    """A mode that was entered."""
+
+    __slots__ = ("indent", "kind", "line", "name")
+
+    def __init__(self, kind: str, name: str, indent: int, line: int) -> None:
+        self.kind, self.name, self.indent, self.line = kind, name, indent, line
+
+
+class _Reader:
+    """One reading of the lines."""
+
+    def __init__(self, lines: Sequence[Line], *, by_indent: bool) -> None:
+        self.statements: list[Statement] = []
+        self.blocks: list[tuple[int, Modes]] = []
+        self.troubles: list[Trouble] = []
+        self.unknown: list[Line] = []
+        self.notes: list[str] = []
+        self.misplaced = 0
+        self._by_indent = by_indent
+        self._stack: list[_Block] = [_Block(ROOT, "", -1, 0)]
+        self._began = self._ended = False
+        i = 0
+        while i < len(lines):
+            i += self._take(lines, i)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the file begins with ``config`` and ends with ``end``."""
+        return self._began and self._ended
+
+    def open_at_end(self) -> Iterator[str]:
+        """Yield notes if the file seems to be a part only."""
+        if not self.whole:
+            yield "does not begin with `config` and end with `end`: nothing is concluded from what it leaves out"
+        if len(self._stack) > 1 and not self._ended:
+            path = " > ".join(f"{block.kind} {block.name}".rstrip() for block in self._stack[1:])
+            yield f"ends inside {path} (from line {self._stack[-1].line} on) without `end`: is the file whole?"
+
+    def _take(self, lines: Sequence[Line], i: int) -> int:
+        """Read a line, and return how many lines that took."""
+        line = lines[i]
+        words = line.text
+        if self._by_indent:
+            self._leave(line.indent)
+        if _EXIT.fullmatch(words):
+            if not self._by_indent and len(self._stack) > 1:
+                self._stack.pop()
+            return 1
+        if words[0] in "#!":
+            return 1
+        if words.lower() in ("config", "end", "configure"):
+            del self._stack[1:]
+            self._ended = words.lower() == "end"
+            self._began |= not (self._ended or self.statements)
+            return 1
+        first = words.split(" ", 1)[0].lower()
+        if first in _OPENING_WORDS and self._enter(line):
+            return 1
+        back = _BACK.fullmatch(words) if first in ("no", "default") else None
+        known = self._known(back["rest"] if back else words)
+        if not known:
+            self.unknown.append(line)
+            return 1
+        placed = [command for command in known if self._reach(command.modes) is not None]
+        if not placed:
+            return self._outside(line, known)
+        if back:
+            self._add(line, placed[0], None, words)
+            return 1
+        for count in range(1, min(_JOINED, len(lines) - i) + 1):
+            for glue in (" ", "") if count > 1 else (" ",):
+                joined = glue.join(part.text for part in lines[i : i + count])
+                for command in placed:
+                    match = _FORMS[id(command)].fullmatch(joined)
+                    if match:
+                        self._add(line, command, match, joined)
+                        return count
+        return self._damaged(line, placed)
+
+    def _leave(self, indent: int) -> None:
+        """Leave the blocks that a line of this indentation cannot be inside of."""
+        while len(self._stack) > 1 and indent <= self._stack[-1].indent:
+            self._stack.pop()
+
+    def _enter(self, line: Line) -> bool:
+        for opener, form in _OPENERS:
+            match = form.fullmatch(line.text)
+            depth = self._reach(opener.inside) if match else None
+            if match is None or depth is None:
+                continue
+            if opener.mode == grammar.OTHER and self._known(line.text):
+                continue
+            self._ended = False
+            del self._stack[depth + 1 :]
+            name = _bare(match.groupdict().get("name") or "")
+            self._stack.append(_Block(opener.mode, name, line.indent, line.number))
+            if opener.mode != grammar.OTHER:
+                self.blocks.append((line.number, self._modes()))
+            return True
+        return False
+
+    def _known(self, words: str) -> list[Command]:
+        lowered = words.lower()
+        return [
+            command
+            for command in _BY_WORD.get(lowered.split(" ", 1)[0], ())
+            if lowered == command.head.lower() or lowered.startswith(command.head.lower() + " ")
+        ]
+
+    def _reach(self, modes: Sequence[str]) -> int | None:
+        """Return the depth of the innermost block of one of these modes; inner blocks had no ``exit``."""
+        for depth in range(len(self._stack) - 1, -1, -1):
+            if self._stack[depth].kind in modes:
+                return depth
+            if self._stack[depth].kind == grammar.OTHER and self._by_indent:
+                return None  # what stands in a foreign block, by its indentation, belongs to it
+        return None
+
+    def _add(self, line: Line, command: Command, match: re.Match[str] | None, words: str) -> None:
+        self._ended = False
+        depth = self._reach(command.modes)
+        if depth is not None:
+            del self._stack[depth + 1 :]
+        modes = self._modes()
+        if match is None:
+            if command.head in ("associate", "congestion-control"):
+                values: dict[str, KnobValue] = {}
+            else:
+                values = _defaults(command)
+            slot = command.head if command.head == "associate" else command.slot
+            shown = ", ".join(f"{key} = {value}" for key, value in values.items()) or "the box's default"
+            self.statements.append(Statement(line.number, modes, words, slot, values, shown))
+            return
+        groups = {key: value.lower() for key, value in match.groupdict().items() if value is not None}
+        slot = command.slot.format_map(defaultdict(str, groups)).strip()
+        try:
+            values, shown = _values(command, groups)
+        except _IllegalError as error:
+            knobs = _knobs(command)
+            way_out = "correct the line, or see on the box what is in force"
+            self.troubles.append(Trouble("illegal", (line.number,), command.head, str(error), way_out, knobs))
+            return
+        self.statements.append(Statement(line.number, modes, words, slot, values, shown))
+
+    def _outside(self, line: Line, known: Sequence[Command]) -> int:
+        """Note a command whose mode is not open; many modes have commands that begin with common words."""
+        if all(command.common for command in known):
+            self.unknown.append(line)
+            return 1
+        self.misplaced += 1
+        command = known[0]
+        rule = f"stands outside of {' and '.join(command.modes)}, where it belongs"
+        way_out = "see whether lines are missing above it"
+        self.troubles.append(Trouble("misplaced", (line.number,), command.head, rule, way_out, _knobs(command)))
+        return 1
+
+    def _damaged(self, line: Line, placed: Sequence[Command]) -> int:
+        if all(command.common for command in placed):
+            self.unknown.append(line)
+            return 1
+        command = placed[0]
+        shown = line.text if len(line.text) <= 60 else f"{line.text[:57]}..."
+        rule = f"is cut or garbled, or of a form that is not known: {shown!r}"
+        way_out = "copy the line once more from the box"
+        self.troubles.append(Trouble("damaged", (line.number,), command.head, rule, way_out, _knobs(command)))
+        return 1
+
+    def _modes(self) -> Modes:
+        return tuple(Mode(block.kind, block.name) for block in self._stack[1:])
+
+
+class _IllegalError(Exception):
+    """A number outside its range; the message is the rule."""
+
+
+def _values(command: Command, groups: dict[str, str]) -> tuple[dict[str, KnobValue], str]:
+    """Turn the words of a command into values and into a sentence."""
+    if command.head in (MME_GATE, SGSN_GATE):
+        return _gate(groups)
+    values: dict[str, KnobValue] = {}
+    shown = []
+    for key, word in groups.items():
+        quantity = command.quantities.get(key)
+        if quantity is None:
+            values[key] = word.strip()
+            continue
+        number = int(word)
+        if not quantity.low <= number <= quantity.high:
+            highest = "" if quantity.high == float("inf") else f" to {quantity.high:g}"
+            raise _IllegalError(f"must have {key} as {quantity.low:g}{highest}, but has {number}")
+        value = number * quantity.factor
+        values[key] = round(value) if float(value).is_integer() else value
+        shown.append(f"{key} = {_in_words(number, quantity)}")
+    return values, ", ".join(shown) or " ".join(f"{key} {value}" for key, value in values.items())
+
+
+def _in_words(number: int, quantity: Quantity) -> str:
+    """Return a number with its unit; times also in milliseconds, the unit in which knobs are compared."""
+    value = number * quantity.factor
+    factor = f"{number} units of {quantity.factor:g} {quantity.unit} = " if quantity.factor != 1 else ""
+    also = f" = {1000 * value:.10g} ms" if quantity.unit == "s" else ""
+    return f"{factor}{value:.10g} {quantity.unit}".rstrip() + also
+
+
+def _gate(groups: dict[str, str]) -> tuple[dict[str, KnobValue], str]:
+    """Read a gate's line by the rules that the command itself checks."""
+    rate, wait = int(groups["rate"]), int(groups.get("wait", 5))
+    queue = int(groups["queue"]) if "queue" in groups else None
+    for name, number in (("nop_rate", rate), ("nop_wait_s", wait), ("nop_queue", queue)):
+        knob = KNOBS[name]
+        if number is not None and not knob.low <= number <= knob.high:
+            raise _IllegalError(f"must have {name} as {knob.range_text}, but has {number}")
+    if queue is not None and not rate <= queue <= rate * wait:
+        raise _IllegalError(f"must have a queue-size of {rate} to {rate * wait}, rate to rate x wait, but has {queue}")
+    word = groups["action"].replace(" ", "-").removeprefix("reject-with-cause-").removeprefix("reject-with-emm-cause-")
+    if word not in _ACTIONS:
+        raise _IllegalError(f"refuses with {word}, which the model does not have")
+    values: dict[str, KnobValue] = {"nop_rate": rate, "nop_wait_s": wait}
+    if queue is not None:
+        values["nop_queue"] = queue
+    values["nop_action"] = _ACTIONS[word]
+    held = (
+        f"queue of {queue if queue is not None else rate * wait} requests{'' if queue is not None else ' by default'}"
+    )
+    shown = f"{rate} requests per s, {held}, stale after {wait} s = {1000 * wait} ms, {_ACTIONS[word]} when full"
+    tau = groups.get("tau")
+    if tau is not None and tau != groups["action"]:
+        shown += f"; tau differs ({tau}), which the model does not have"
+    return values, shown
+
+
+def _defaults(command: Command) -> dict[str, KnobValue]:
+    if command.head in (MME_GATE, SGSN_GATE):
+        return {"nop_rate": OFF}
+    return {key: quantity.default for key, quantity in command.quantities.items() if quantity.default is not None}
+
+
+def _knobs(command: Command) -> tuple[str, ...]:
+    if command.head in (MME_GATE, SGSN_GATE):
+        return ("nop_rate", "nop_wait_s", "nop_queue", "nop_action")
+    return tuple(key for key in command.quantities if key in KNOBS)
+
+
+def _bare(name: str) -> str:
+    """Return a name without quotes, however they are nested."""
+    return name.replace('"', "").replace("'", "").strip()

@@ -1,0 +1,155 @@
+"""``signalstorm import``: running configurations, traps and counters of a real network."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from signalstorm.cli import EXIT_WRONG_INPUT
+from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from signalstorm.envs.model.scenario import Scenario
+    from signalstorm.experiments.imports.configuration import Configuration
+
+app = typer.Typer(name="import", no_args_is_help=True, help="Read a running configuration, traps or counters.")
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The file.")]
+Out = Annotated[Path | None, typer.Option(help="A folder for what was read.")]
+Into = Annotated[str | None, typer.Option(metavar="SCENARIO", help="A scenario's name, or a file's path.")]
+
+_UNKNOWN_SHOWN = 10
+
+
+@app.command()
+def staros(
+    file: File,
+    into: Into = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND=NAME", help="Which object counts where several differ, such as psp=4."),
+    ] = None,
+    out: Out = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Read a StarOS running configuration: say what was understood, and put it into a scenario's present setting.
+
+    With --into the scenario with that setting is printed, or written into --out. Exit code 2 if lines contradict each
+    other or are damaged; what was read is shown all the same, but no scenario is written from it.
+    """
+    from signalstorm.envs.model import scenario_file
+    from signalstorm.envs.model.errors import InputError
+    from signalstorm.experiments.imports import present, staros
+    from signalstorm.experiments.imports.configuration import faults
+
+    output = start(as_json=as_json, quiet=quiet, verbose=verbose)
+    scenario = None if into is None else scenario_file.load(into)
+    names = pairs(name or (), "--name", "for example --name psp=4")
+    found = staros.read(file)
+    record: dict[str, Any] = found.to_json()
+    wrong: Exception | None = None
+    text = _understood(found)
+    if scenario is not None:
+        try:
+            changed = present.into(found, scenario, names)
+            told = present.present(found, scenario.access, names)
+            record["present"] = {key: one.value for key, one in told.items()}
+            record["fields"] = {key: one.value for key, one in present.fields(found, scenario).items()}
+            text += "\n\n" + _present(told, present.fields(found, scenario))
+            if out is None:
+                text += f"\n\n{scenario_file.dump(changed)}"
+            else:
+                record["scenario_file"] = str(_write_scenario(changed, out))
+                text += f"\n\nwrote {record['scenario_file']}"
+        except InputError as error:
+            wrong = error
+    elif found.troubles:
+        wrong = InputError(faults(found, found.troubles))
+    if out is not None and wrong is None:
+        write_json(record, out / "import.json")
+    output.result(record, text)
+    if wrong is not None:
+        print(f"signalstorm: {wrong}", file=sys.stderr)  # noqa: T201  (the command line may print)
+        raise typer.Exit(EXIT_WRONG_INPUT)
+
+
+def pairs(items: "Sequence[str]", option: str, example: str) -> dict[str, str]:
+    """Return the words of an option of the form KEY=VALUE.
+
+    Raises:
+        InputError: If one has another form.
+    """
+    from signalstorm.envs.model.errors import wrong_input
+
+    found: dict[str, str] = {}
+    for item in items:
+        key, equals, value = item.partition("=")
+        if not equals or not key or not value:
+            raise wrong_input("must be KEY=VALUE", item, example, file=option)
+        found[key] = value
+    return found
+
+
+def write_json(record: "Mapping[str, Any]", path: Path) -> None:
+    """Write a record as JSON.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    import json
+
+    write_text(json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False) + "\n", path)
+
+
+def write_text(content: str, path: Path) -> None:
+    """Write a file of a command, atomically.
+
+    Raises:
+        InputError: If it cannot be written.
+    """
+    from signalstorm.envs.model.errors import wrong_input
+    from signalstorm.envs.model.files import write_atomic
+
+    try:
+        write_atomic(path, content)
+    except OSError as error:
+        raise wrong_input(f"cannot be written: {error.strerror}", file=str(error.filename or path)) from None
+
+
+def _write_scenario(scenario: "Scenario", out: Path) -> Path:
+    from signalstorm.envs.model import scenario_file
+
+    path = out / f"{scenario.name}.yaml"
+    write_text(scenario_file.dump(scenario), path)
+    return path
+
+
+def _understood(found: "Configuration") -> str:
+    """Lay out what was understood, line by line."""
+    lines = [f"{found.file}: {len(found.statements)} lines understood, {found.unknown_count} unknown"]
+    lines += [f"  note: {note}" for note in found.notes]
+    block: Any = None
+    for statement in found.statements:
+        if statement.modes != block:
+            block = statement.modes
+            lines.append(f"  {' > '.join(map(str, block)) or 'global configuration'}")
+        lines.append(f"    line {statement.line}: {statement.text}")
+        if statement.shown:
+            lines.append(f"        {statement.shown}")
+    if found.unknown:
+        lines.append("  not understood, the first:")
+        lines += [f"    line {line.number}: {line.text[:100]}" for line in found.unknown[:_UNKNOWN_SHOWN]]
+    return "\n".join(lines)
+
+
+def _present(told: "Mapping[str, Any]", fields: "Mapping[str, Any]") -> str:
+    from signalstorm.experiments.imports.present import rows
+
+    table = [*rows(told), *rows(fields)]
+    width = max((len(key) for key, _, _ in table), default=0)
+    return "\n".join(["present setting", *(f"  {key:{width}}  {value}  ({origin})" for key, value, origin in table)])

@@ -1,0 +1,174 @@
+"""Fifty damaged configurations and more: none is misread without a word, and no contradiction is passed over."""
+
+import contextlib
+import random
+import time
+from typing import Any
+
+import pytest
+
+from signalstorm.envs.model.errors import InputError
+from signalstorm.experiments.imports import text
+from tests.experiments.imports.running import MME, MME_LINE, RUNNING, SGSN, SGSN_LINE, parsed, values
+
+LINES = RUNNING.splitlines(keepends=True)
+
+
+def truncated(at: int) -> bytes:
+    return RUNNING.encode()[:at]
+
+
+def beheaded(at: int) -> bytes:
+    return RUNNING.encode()[at:]
+
+
+def noisy(seed: int, size: int) -> bytes:
+    """Lines of noise between the lines."""
+    draw = random.Random(seed)
+    alphabet = [chr(code) for code in [*range(32, 127), 0xE4, 0x20AC, 0x1F600, 9]]
+    noise = ["".join(draw.choices(alphabet, k=draw.randrange(1, 200))) + "\n" for _ in range(200)]
+    per_gap = size // (100 * len(LINES))
+    return "".join(line + "".join("   ~" + draw.choice(noise) for _ in range(per_gap)) for line in LINES).encode()
+
+
+def garbled(seed: int) -> bytes:
+    """Bytes replaced at random."""
+    draw = random.Random(seed)
+    content = bytearray(RUNNING.encode())
+    for _ in range(40):
+        content[draw.randrange(len(content))] = draw.randrange(256)
+    return bytes(content)
+
+
+def shuffled(seed: int) -> bytes:
+    draw = random.Random(seed)
+    return "".join(draw.sample(LINES, len(LINES))).encode()
+
+
+def without_lines(seed: int) -> bytes:
+    draw = random.Random(seed)
+    return "".join(line for line in LINES if draw.random() > 0.1).encode()
+
+
+def reindented(seed: int) -> bytes:
+    draw = random.Random(seed)
+    return "".join(" " * draw.randrange(12) + line.lstrip() for line in LINES).encode()
+
+
+HARMLESS: list[bytes] = [
+    *(reindented(seed) for seed in range(6)),
+    noisy(1, 20_000),
+    noisy(2, 200_000),
+    RUNNING.replace("\n", "\r\n").encode("utf-16"),
+    RUNNING.replace("name stp2", 'name "st"p "2" "').encode(),
+    RUNNING.replace("context ingress", 'context "in"gress"').encode(),
+    RUNNING.replace("  ", "\t").encode(),
+    (RUNNING + RUNNING.replace("config\n", "", 1)).encode(),
+    RUNNING.encode() + b"\x00" * 500,
+]
+DAMAGED: list[bytes] = [
+    *(truncated(at) for at in range(100, len(RUNNING), 311)),
+    *(beheaded(at) for at in range(100, len(RUNNING) - 200, 397)),
+    *(garbled(seed) for seed in range(12)),
+    *(shuffled(seed) for seed in range(4)),
+    *(without_lines(seed) for seed in range(6)),
+    b"",
+    b"\n" * 1000,
+    b"\xff\xfe",
+    RUNNING.encode("utf-16")[:-1],
+    RUNNING.encode("cp037"),
+    b'"' * 10_000,
+    b"network-overload-protection " * 2_000,
+    RUNNING.replace("\n", " ").encode(),
+]
+
+
+def test_there_are_fifty() -> None:
+    assert len(HARMLESS) + len(DAMAGED) >= 50
+
+
+@pytest.mark.parametrize("content", HARMLESS)
+def test_what_can_be_mended_is_mended(content: bytes) -> None:
+    found = parsed(content)
+    assert values(found, "gprs") == SGSN
+    assert values(found, "eps") == MME
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_it_never_crashes_and_names_what_it_read(content: bytes) -> None:
+    try:
+        found = parsed(content)
+    except InputError as error:
+        assert "no command of a StarOS running configuration" in str(error)  # noqa: PT017  (either end will do)
+        return
+    source = text.clean(content, "box.cfg").lines
+    for statement in found.statements:
+        assert statement.text.split()[0] in next(line.text for line in source if line.number == statement.line)
+    for access in ("gprs", "eps"):
+        with contextlib.suppress(InputError):
+            values(found, access)
+
+
+@pytest.mark.parametrize("at", range(100, len(RUNNING), 311))
+def test_a_cut_file_never_gives_a_wrong_value(at: int) -> None:
+    for content in (truncated(at), beheaded(at)):
+        try:
+            found = parsed(content)
+        except InputError:
+            continue
+        for access, right in (("gprs", SGSN), ("eps", MME)):
+            try:
+                got = values(found, access)
+            except InputError:
+                continue
+            assert got.items() <= right.items() | cut_number(content, right)
+
+
+def cut_number(content: bytes, right: dict[str, Any]) -> set[tuple[str, Any]]:
+    """A number cut in its digits, at the very end of the file, cannot be told from a whole one."""
+    last = content.decode().rsplit(" ", 1)[-1].strip()
+    return {(name, value) for name in right for value in [int(last), 100 * int(last)]} if last.isdigit() else set()
+
+
+AGAIN = "@"
+"""Stands for the old words in the new ones."""
+CONFLICTS = [
+    (SGSN_LINE, f"@\n  {SGSN_LINE.replace('500 ', '800 ', 1)}", "gprs", "set 2 times.*500 requests.*800 requests"),
+    (MME_LINE, f"@\n  {MME_LINE.replace('time 4', 'time 5')}", "eps", "set 2 times.*4 s.*5 s"),
+    ("end\n", f"@{RUNNING.replace('rto-max 600', 'rto-max 50')}", "gprs", "sctp-rto-max: is set 2 times"),
+    ("sctp-rto-initial 30", "@\n        sctp-rto-initial 31", "gprs", "sctp-rto-initial: is set 2 times"),
+    ("emm t3346-timeout 900", "@\n      emm t3346-timeout 0", "eps", "t3346-timeout: is set 2 times"),
+    ("end\n", f"@{RUNNING.replace('max-retransmissions 2', 'max-retransmissions 3')}", "eps", "is set 2 times"),
+    (SGSN_LINE, SGSN_LINE[:-1], "gprs", "cut or garbled"),
+    (SGSN_LINE, SGSN_LINE[:90], "gprs", "cut or garbled"),
+    ("500 action", "49 action", "gprs", "must have nop_rate as 50 to 5000"),
+    ("queue-size 1500", "queue-size 4000", "gprs", "queue-size of 500 to 2500"),
+    ("sctp-rto-max 600", "sctp-rto-max 6000", "gprs", "5 to 1200"),
+    ("      psp instance 4\n", "", "gprs", "set 2 times|outside"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "access", "said"), CONFLICTS)
+def test_contradictions_and_illegal_values_are_reported(old: str, new: str, access: str, said: str) -> None:
+    found = parsed(RUNNING.replace(old, new.replace(AGAIN, old)))
+    assert found.troubles
+    with pytest.raises(InputError, match=said):
+        values(found, access)
+
+
+def test_ten_megabytes_of_noise() -> None:
+    content = noisy(3, 10_000_000)
+    assert len(content) > 8_000_000
+    began = time.perf_counter()
+    found = parsed(content)
+    took_s = time.perf_counter() - began
+    assert values(found, "gprs") == SGSN
+    assert found.unknown_count > 50_000
+    assert len(found.unknown) == 200
+    assert took_s < 30.0
+
+
+def test_one_endless_line() -> None:
+    found = parsed(RUNNING + "x" * 10_000_000)
+    assert values(found, "gprs") == SGSN
+    assert len(str(found.to_json())) < 100_000
