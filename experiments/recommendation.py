@@ -20,6 +20,9 @@ from signalstorm.envs.model.validation import validate
 FILE = "recommendation.json"
 FORMAT: Literal["signalstorm-recommendation/1"] = "signalstorm-recommendation/1"
 
+_CHECKED_APART = ("present", "recommended", "override", "diff", "nominal", "held_out", "checks")
+"""Parts of a recommendation with a hash of their own, and the hashes."""
+
 Values = Mapping[str, KnobValue]
 
 
@@ -181,6 +184,10 @@ class Checks(Record):
     """Of the figures of the nominal storms."""
     held_out: str
     """Of the figures of the held-out storms."""
+    rest: str | None = None
+    """Of everything else in this record; null in records of older versions."""
+    files: Mapping[str, str] = {}
+    """Of files in the run's folder, by name."""
 
 
 class Recommendation(Record):
@@ -235,14 +242,20 @@ class Recommendation(Record):
             raise PydanticCustomError("setting", "{text}", {"text": " ".join(map(str, findings)).rstrip(".")})
         return legal
 
-    def sealed(self) -> "Recommendation":
-        """Return the record with the hashes of its parts."""
-        return self.model_copy(update={"checks": self._checks()})
+    def sealed(self, files: Mapping[str, str] | None = None) -> "Recommendation":
+        """Return the record with the hashes of its parts.
+
+        Args:
+            files: SHA-256 of files in the run's folder, by name.
+        """
+        return self.model_copy(update={"checks": self._checks().model_copy(update={"files": dict(files or {})})})
 
     def altered(self) -> list[str]:
         """Return the names of the checks that do not match the record: its figures were changed by hand."""
-        now = self._checks().model_dump()
+        now = self._checks().model_dump(exclude={"files"})
         said = self.checks.model_dump() if self.checks else {}
+        if self.checks is not None and self.checks.rest is None:
+            del now["rest"]
         return [name for name, value in now.items() if said.get(name) != value]
 
     def _checks(self) -> Checks:
@@ -253,6 +266,7 @@ class Recommendation(Record):
             setting=digest(setting),
             nominal=digest(plain["nominal"]),
             held_out=digest(plain["held_out"]),
+            rest=digest({key: value for key, value in plain.items() if key not in _CHECKED_APART}),
         )
 
 

@@ -18,6 +18,9 @@ _log = logging.getLogger(__name__)
 
 REPORT = "report.html"
 """The last file of a run."""
+SEEDS, TRIALS = "seeds.json", "trials.csv"
+SEARCHED = (SEEDS, TRIALS)
+"""What a recommendation rests on beside itself: which storms served what, and what every trial came to."""
 
 
 def write_seeds(folder: RunFolder, storms: Paired, budget: Budget, chosen: Paired | None = None) -> None:
@@ -25,7 +28,7 @@ def write_seeds(folder: RunFolder, storms: Paired, budget: Budget, chosen: Paire
     numbers, fresh = storms.storms.numbers, chosen.storms.numbers if chosen else ()
     counted = chosen.counted if chosen else 0
     folder.write_json(
-        "seeds.json",
+        SEEDS,
         {
             "search": list(numbers[: storms.counted]),
             "search_guards": list(numbers[storms.counted :]),
@@ -49,7 +52,7 @@ def write_trials(folder: RunFolder, space: SearchSpace, trials: Sequence[Trial],
         + [numbers, _joined(trial.times_s)]
         for trial, setting in zip(trials, settings, strict=True)
     ]
-    folder.write_table("trials.csv", header, rows)
+    folder.write_table(TRIALS, header, rows)
 
 
 def write_series(

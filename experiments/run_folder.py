@@ -128,6 +128,10 @@ class RunFolder:
         except (OSError, ValueError):
             return None
 
+    def digests(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the SHA-256 of files of the run, by name."""
+        return {name: hashlib.sha256((self.path / name).read_bytes()).hexdigest() for name in names}
+
     def note(self, text: str) -> None:
         """Append a line with the time of day to log.txt."""
         with contextlib.suppress(OSError), (self.path / "log.txt").open("a", encoding="utf-8") as log:

@@ -171,7 +171,7 @@ class _Run:
             ),
             diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, self.budget, self.threads)),
             versions=installed_versions(),
-        ).sealed()
+        ).sealed(self.folder.digests(run_files.SEARCHED))
 
     def _chosen(self, trials: Sequence[Trial], storms: Paired) -> choice.Choice:
         """Choose, or take the choice that an interrupted run has made among the same trials."""

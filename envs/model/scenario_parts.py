@@ -12,6 +12,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationInfo,
+    WithJsonSchema,
 )
 from pydantic_core import PydanticCustomError
 
@@ -83,19 +84,28 @@ Load = Annotated[float, Field(strict=True, ge=0, le=1e9)]
 """The same, or nothing [per s]."""
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 """A number from 0 to 1."""
-Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=0, le=10**10)]
+_MOST = 10**10
+
+
+def _whole_schema(least: int) -> WithJsonSchema:
+    return WithJsonSchema({"type": "integer", "minimum": least, "maximum": _MOST})
+
+
+Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=0, le=_MOST), _whole_schema(0)]
 """A whole number of at least 0; 4.0 passes for 4."""
-Count = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1, le=10**10)]
+Count = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1, le=_MOST), _whole_schema(1)]
 """A whole number of at least 1; 1000.0 passes for 1000."""
 Flag = Annotated[bool, Field(strict=True)]
 """True or false; neither text nor a number passes for one."""
 Pair = Annotated[tuple[Number, Number], BeforeValidator(_pair), AfterValidator(_rising)]
 """Two bounds, written as ``[lo, hi]``."""
+_TIME = {"type": "number", "exclusiveMinimum": 0}
 Span = Annotated[
     tuple[Positive, Positive],
     BeforeValidator(_number_or_pair),
     AfterValidator(_rising),
     PlainSerializer(_as_written),
+    WithJsonSchema({"anyOf": [_TIME, {"type": "array", "items": _TIME, "minItems": 2, "maxItems": 2}]}),
 ]
 """A time, written as a number, or a uniform draw, written as ``[lo, hi]``; always held as ``(lo, hi)``."""
 Name = Annotated[

@@ -15,12 +15,14 @@ from signalstorm.cli.bench import bench
 from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
 from signalstorm.cli.report import report
+from signalstorm.cli.schema import schema
 from signalstorm.cli.simulate import simulate
 from signalstorm.cli.tune import tune
+from signalstorm.cli.validate import validate
 from signalstorm.cli.versions import versions
 
 _GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app, "import": import_.app}
-_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, tune, export, report, knobs, bench, versions)
+_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, tune, export, validate, report, schema, knobs, bench, versions)
 
 app = typer.Typer(
     name="signalstorm",
