@@ -20,9 +20,6 @@ from signalstorm.envs.model.validation import validate
 FILE = "recommendation.json"
 FORMAT: Literal["signalstorm-recommendation/1"] = "signalstorm-recommendation/1"
 
-_CHECKED_APART = ("present", "recommended", "override", "diff", "nominal", "held_out", "checks")
-"""Parts of a recommendation with a hash of their own, and the hashes."""
-
 Values = Mapping[str, KnobValue]
 
 
@@ -184,8 +181,6 @@ class Checks(Record):
     """Of the figures of the nominal storms."""
     held_out: str
     """Of the figures of the held-out storms."""
-    rest: str | None = None
-    """Of everything else in this record; null in records of older versions."""
     files: Mapping[str, str] = {}
     """Of files in the run's folder, by name."""
 
@@ -230,7 +225,9 @@ class Recommendation(Record):
     diagnosis: tuple[str, ...]
     """What bounds the storm, in words."""
     checks: Checks | None = None
-    """Hashes of the parts above."""
+    """Hashes of the parts above: equal for equal answers."""
+    seal: str | None = None
+    """SHA-256 of everything else in this record; null in records of older versions."""
     versions: Mapping[str, str | None]
     """Versions of everything that results depend on."""
 
@@ -248,15 +245,20 @@ class Recommendation(Record):
         Args:
             files: SHA-256 of files in the run's folder, by name.
         """
-        return self.model_copy(update={"checks": self._checks().model_copy(update={"files": dict(files or {})})})
+        checks = self._checks().model_copy(update={"files": dict(files or {})})
+        checked = self.model_copy(update={"checks": checks, "seal": None})
+        return checked.model_copy(update={"seal": checked._digest()})
 
     def altered(self) -> list[str]:
         """Return the names of the checks that do not match the record: its figures were changed by hand."""
         now = self._checks().model_dump(exclude={"files"})
         said = self.checks.model_dump() if self.checks else {}
-        if self.checks is not None and self.checks.rest is None:
-            del now["rest"]
-        return [name for name, value in now.items() if said.get(name) != value]
+        altered = [name for name, value in now.items() if said.get(name) != value]
+        broken = self.seal is not None and self.seal != self.model_copy(update={"seal": None})._digest()
+        return altered or (["something beside its settings and storms"] if broken else [])
+
+    def _digest(self) -> str:
+        return digest(self.model_dump(mode="json"))
 
     def _checks(self) -> Checks:
         plain = self.model_dump(mode="json")
@@ -266,7 +268,6 @@ class Recommendation(Record):
             setting=digest(setting),
             nominal=digest(plain["nominal"]),
             held_out=digest(plain["held_out"]),
-            rest=digest({key: value for key, value in plain.items() if key not in _CHECKED_APART}),
         )
 
 

@@ -125,7 +125,7 @@ def _scenario(record: Recommendation, folder: Path, given: str | Scenario | None
 
 
 def _unaltered(record: Recommendation) -> Check:
-    if record.checks is None:
+    if record.checks is None or record.seal is None:
         return Check("record", False, "has no hashes, so a change could not be noticed")
     altered = record.altered()
     said = f"was changed after the search: {', '.join(altered)}" if altered else "is as the search wrote it"
