@@ -39,6 +39,8 @@ class Line(NamedTuple):
     """Blanks in front of the text, tabs counted as up to 8."""
     text: str
     """The text, with single blanks between words."""
+    raw: str
+    """The text with its blanks and tabs."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,15 @@ def clean(content: bytes, file: str) -> Text:
             line, count = _PAGER.subn("", line)
             pages += count
         for part in line.split("\r"):
-            shown = _CONTROLS.sub("", part).expandtabs(_TAB)
+            bare = _CONTROLS.sub("", part)
+            shown = bare.expandtabs(_TAB)
             words = shown.split()
             if not words:
                 continue
             if _PROMPT.match(words[0] + " "):
                 prompts += 1
                 continue
-            lines.append(Line(number, len(shown) - len(shown.lstrip()), " ".join(words)))
+            lines.append(Line(number, len(shown) - len(shown.lstrip()), " ".join(words), bare.strip(" ")))
     if pages:
         notes.append(f"{pages} marks of a pager taken out")
     if prompts:

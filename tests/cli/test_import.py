@@ -8,6 +8,7 @@ import pytest
 from signalstorm.cli import EXIT_OK, EXIT_WRONG_INPUT
 from signalstorm.envs.model.scenario_file import load
 from tests.cli.commands import Run
+from tests.experiments.imports.incident_tables import ALARMS, ATTACHES, DETACHES
 from tests.experiments.imports.running import MME, RUNNING, SGSN
 
 
@@ -67,3 +68,29 @@ def test_no_such_file(run: Run, tmp_path: Path) -> None:
     code, _, err = run("import", "staros", tmp_path / "none.cfg")
     assert code == EXIT_WRONG_INPUT
     assert "cannot be read" in err
+
+
+def test_counters_and_traps(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "attaches.csv").write_text(ATTACHES)
+    out = tmp_path / "out"
+    code, said, _ = run("import", "counters", tmp_path / "attaches.csv", "--into", "incident-2014", "--out", out)
+    assert code == EXIT_OK
+    assert "205.08 to 6,850.96 per s" in said
+    code, said, _ = run("import", "counters", out / "observed.csv", "--json")
+    assert code == EXIT_OK
+    assert json.loads(said)["counters"][0]["quantity"] == "attach requests"
+    (tmp_path / "alarms.txt").write_text(ALARMS)
+    code, said, _ = run("import", "traps", tmp_path / "alarms.txt", "--into", "incident-2014", "--out", out)
+    assert code == EXIT_OK
+    assert "08:13:29  stp2/slc4     congestion  cleared 08:18:47" in said
+    assert (out / "alarms.csv").read_text().startswith("element,kind,set,cleared\nstp2/slc1,congestion,08:13:14,\n")
+    (tmp_path / "detaches.csv").write_text(DETACHES)
+    code, _, err = run("import", "counters", tmp_path / "detaches.csv", "--out", tmp_path / "none")
+    assert code == EXIT_WRONG_INPUT
+    assert "says per second, but holds what looks like counts per interval" in err
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "figures.csv").write_text("quantity,value,unit\nattempts,10580,\n")
+    code, said, _ = run("import", "counters", tmp_path / "figures.csv")
+    assert code == EXIT_OK
+    assert "attempts" in said
+    assert run("import", "counters", tmp_path / "figures.csv", "--marks", "middle")[0] == EXIT_WRONG_INPUT

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from signalstorm.envs.model.scenario import Scenario
     from signalstorm.experiments.imports.configuration import Configuration
+    from signalstorm.experiments.imports.counters import Counter
 
 app = typer.Typer(name="import", no_args_is_help=True, help="Read a running configuration, traps or counters.")
 
@@ -76,6 +77,112 @@ def staros(
     if wrong is not None:
         print(f"signalstorm: {wrong}", file=sys.stderr)  # noqa: T201  (the command line may print)
         raise typer.Exit(EXIT_WRONG_INPUT)
+
+
+@app.command()
+def traps(
+    file: File,
+    into: Into = None,
+    out: Out = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Read an alarm log as text: which alarm was set and cleared, when, of which element.
+
+    With --into the elements must be those of the scenario; with --out the alarms are written as alarms.csv.
+    """
+    from signalstorm.envs.model import scenario_file
+    from signalstorm.experiments.imports import traps
+
+    output = start(as_json=as_json, quiet=quiet, verbose=verbose)
+    scenario = None if into is None else scenario_file.load(into)
+    found = traps.read(file)
+    if scenario is not None:
+        traps.check_elements(found, scenario)
+    alarms = found.alarms()
+    record: dict[str, Any] = {
+        "file": found.file,
+        "alarms": alarms,
+        "unknown": [{"line": line, "text": text[:120]} for line, text in found.unknown],
+    }
+    lines = [f"{found.file}: {len(found.traps)} traps, {len(found.unknown)} other lines"]
+    for alarm in alarms:
+        cleared = "never cleared" if alarm["cleared_s"] is None else f"cleared {traps.clock(alarm['cleared_s'])}"
+        lines.append(f"  {traps.clock(alarm['set_s'])}  {alarm['element'] or '?':12}  {alarm['kind']:10}  {cleared}")
+    if out is not None:
+        write_text(traps.dump(alarms), out / "alarms.csv")
+        lines.append(f"wrote {out / 'alarms.csv'}")
+    output.result(record, "\n".join(lines))
+
+
+@app.command()
+def counters(
+    file: File,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=QUANTITY[:UNIT[:OF]]", help="What a column holds; QUANTITY skip leaves it out."),
+    ] = None,
+    columns: Annotated[Path | None, typer.Option(metavar="FILE", help="The same for many columns, as YAML.")] = None,
+    interval: Annotated[float | None, typer.Option(metavar="S", help="The length of an interval, in seconds.")] = None,
+    marks: Annotated[str | None, typer.Option(help="What a time marks: start or end of its interval.")] = None,
+    into: Into = None,
+    out: Out = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Read a table of counters (CSV, or columns parted by blanks), with the unit of each column.
+
+    A column whose quantity or unit is not certain is asked about, with exit code 2. With --into what the scenario's
+    subscribers cannot cause is refused; with --out everything is written in one form, observed.csv, for calibrate. A
+    table of the columns quantity, value and unit holds single figures.
+    """
+    from signalstorm.envs.model import scenario_file
+    from signalstorm.envs.model.errors import wrong_input
+    from signalstorm.experiments.imports import counters, figures, tables, text
+
+    output = start(as_json=as_json, quiet=quiet, verbose=verbose)
+    if marks not in (None, "start", "end"):
+        raise wrong_input("must be start or end", marks, file="--marks")
+    scenario = None if into is None else scenario_file.load(into)
+    if figures.is_figures(tables.split(text.read(file)).header):
+        gate = None if scenario is None else scenario.present.get("nop_rate")
+        single = figures.read(file, None if gate is None or isinstance(gate, str) else float(gate))
+        rows = [{"name": one.name, "value": one.value, "unit": figures.FIGURES[one.name][0]} for one in single]
+        lines = [f"  {row['name']:30} {row['value']:g} {row['unit']}".rstrip() for row in rows]
+        output.result({"file": str(file), "figures": rows}, "\n".join([f"{file}: {len(rows)} figures", *lines]))
+        return
+    meanings = {**counters.read_columns(columns), **counters.parse_columns(column or ())}
+    found, notes = counters.read(
+        file, meanings, interval_s=interval, marks=marks,
+        subscribers=None if scenario is None else float(sum(group.size for group in scenario.subscribers)),
+    )  # fmt: skip
+    lines = [f"{file}: {len(found)} quantities", *(f"  note: {note}" for note in notes)]
+    for counter in found:
+        of = f" of {counter.of}" if counter.of else ""
+        rates = [rate for rate in counter.rates_per_s if rate is not None]
+        span = f"{min(rates):,.2f} to {max(rates):,.2f} per s" if rates else "no values"
+        lines.append(f"  {counter.header}: {counter.quantity.name}{of}, {counter.unit}; {len(rates)} values, {span}")
+    record = {"file": str(file), "notes": list(notes), "counters": [_counter(counter) for counter in found]}
+    if out is not None:
+        write_text(counters.dump(found), out / "observed.csv")
+        lines.append(f"wrote {out / 'observed.csv'}")
+    output.result(record, "\n".join(lines))
+
+
+def _counter(counter: "Counter") -> dict[str, Any]:
+    return {
+        "column": counter.header,
+        "quantity": counter.quantity.name,
+        "unit": counter.unit,
+        "of": counter.of,
+        "clock": counter.clock,
+        "start_s": list(counter.start_s),
+        "end_s": list(counter.end_s),
+        "values": list(counter.values),
+        "rates_per_s": list(counter.rates_per_s),
+    }
 
 
 def pairs(items: "Sequence[str]", option: str, example: str) -> dict[str, str]:

@@ -1,0 +1,100 @@
+"""What operators count: the quantities that can be compared with the model, their units, and how headers name them."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["count", "1/s", "1/min", "1/h"]
+"""Units of a counter: events per interval, or a mean rate."""
+
+PER_S = {"1/s": 1.0, "1/min": 1 / 60, "1/h": 1 / 3600}
+"""Rates by unit, as a part of one per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Something that is counted."""
+
+    name: str
+    """Its name here."""
+    pattern: re.Pattern[str]
+    """How headers name it."""
+    element: Literal["", "link", "stp"] = ""
+    """What it belongs to: the whole network, a link or an STP."""
+    per_subscriber_s: float = float("inf")
+    """More of them per subscriber and second are impossible."""
+    once_each: bool = False
+    """Whether a subscriber can hardly be counted twice within one interval."""
+
+
+def _quantity(name: str, pattern: str, **rest: object) -> Quantity:
+    return Quantity(name, re.compile(pattern, re.IGNORECASE), **rest)  # type: ignore[arg-type]
+
+
+_NO_LINK = r"^(?!.*(?:psp|slc|link))(?=.*stp)"
+SHORTEST_RETRY_S = 5.0
+"""No handset timer is shorter: more requests per subscriber are impossible (TS 24.008 11.2, TS 24.301 10.2)."""
+
+QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        _quantity(
+            "network detaches",
+            r"(?:network|nw|net)[- ]?init\w* .*detach|detach\w*.*(?:network|nw|net)\b|(?:network|nw) detach",
+            once_each=True,
+        ),
+        _quantity(
+            "subscriber detaches",
+            r"(?:ms|ue|mobile|subscriber|user)[- ]?init\w* .*detach|detach\w*.*\b(?:ms|ue)\b|"
+            r"(?:ms|ue|subscriber) detach",
+            once_each=True,
+        ),
+        _quantity("create-session requests", r"create[- ]session", per_subscriber_s=1 / SHORTEST_RETRY_S),
+        _quantity("refused for congestion", r"(?:reject|refus)\w*.*congestion|congestion.*(?:reject|refus)"),
+        _quantity("attach rejects", r"attach.*(?:reject|refus)|(?:reject|refus)\w*.*attach"),
+        _quantity("attach accepts", r"attach.*(?:accept|complete|success)|registration.*complete"),
+        _quantity("attach failures", r"attach.*fail|esm fail"),
+        _quantity("admitted", r"admitted|behind the gate|attach.*processed"),
+        _quantity(
+            "attach requests",
+            r"attach(?:\w* ?)(?:request|attempt|rate)?|\bgprs lu\b",
+            per_subscriber_s=1 / SHORTEST_RETRY_S,
+        ),
+        _quantity("location refreshes", r"location (?:update|refresh)|\bglu\b|refresh"),
+        _quantity("stp tx", rf"{_NO_LINK}.*\btx\b", element="stp"),
+        _quantity("stp rx", rf"{_NO_LINK}.*\brx\b", element="stp"),
+        _quantity("link tx", r"(?:psp|slc|link|m3ua|data).*\btx\b|\btx\b", element="link"),
+        _quantity("link rx", r"(?:psp|slc|link|m3ua|data).*\brx\b|\brx\b", element="link"),
+    )
+}
+"""The quantities, in the order in which headers are tried."""
+
+_UNITS: tuple[tuple[Unit, re.Pattern[str]], ...] = (
+    ("1/s", re.compile(r"per[- ]?sec\w*|/ ?s(?:ec\w*)?\b|\bp/?s\b|\btps\b|\bcps\b|\bper_s\b|_per_s$", re.IGNORECASE)),
+    ("1/min", re.compile(r"per[- ]?min\w*|/ ?min\w*\b|_per_min$", re.IGNORECASE)),
+    ("1/h", re.compile(r"per[- ]?hour|/ ?h(?:our)?\b|\bhourly\b|_per_h$", re.IGNORECASE)),
+    (
+        "count",
+        re.compile(r"\bcounts?\b|per[- ]?interval|\bnumber of\b|\btotal\b|per[- ]?\d+ ?min\w*|_count$", re.IGNORECASE),
+    ),
+)
+
+
+def quantity_of(header: str) -> str | None:
+    """Return the quantity that a header names, None if it names none."""
+    text = header.replace("_", " ")
+    return next((name for name, quantity in QUANTITIES.items() if quantity.pattern.search(text)), None)
+
+
+def unit_of(header: str) -> Unit | None:
+    """Return the unit that a header names, None if it names none."""
+    return next((unit for unit, pattern in _UNITS if pattern.search(header)), None)
+
+
+def element_of(header: str) -> str:
+    """Return the link or STP that a header names as the scenario does: ``stp2/slc4`` or ``stp2``; empty if none."""
+    stp = re.search(r"stp[-_ ]?(\d+)", header, re.IGNORECASE)
+    link = re.search(r"(?:psp|slc|link)[-_ ]?(\d+)", header, re.IGNORECASE)
+    if stp is None:
+        return ""
+    return f"stp{int(stp[1])}/slc{int(link[1])}" if link else f"stp{int(stp[1])}"
