@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.errors import InputError
-from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.storms import CHOICE
+from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import Evaluation, StormSet
 from signalstorm.experiments.search import GAIN, ranked
-from signalstorm.experiments.search_space import SearchSpace
+from signalstorm.experiments.search_space import SearchSpace, change_cost
 from signalstorm.experiments.storm_sets import (
     MARGIN,
     TOLERANCE,
@@ -34,7 +34,6 @@ _TIE = 0.01
 """Values this close count as equal; then the smaller change wins."""
 _ROUNDS = 4
 """So many rounds of candidates before the search counts as without an answer."""
-_COST = {"live": 1, "association restart": 2, "reload": 3}
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def choose(
     trials: Sequence[Trial],
     tried_on: Paired,
     budget: Budget,
-    threads: int | None,
+    engine: Engine,
     progress: Progress | None = None,
 ) -> Choice:
     """Compare the best candidates on storms that the search has not seen.
@@ -91,13 +90,13 @@ def choose(
         trials: All trials.
         tried_on: The storms of the trials.
         budget: How many storms and candidates.
-        threads: Threads at most.
+        engine: Where storms run.
         progress: Told how far it is.
     """
     if progress is not None:
         progress("choice", 0, 1)
-    guards = find_guards(space.scenario, budget.choice_scan, budget.choice_guards, threads)
-    storms = paired(space.scenario, range(CHOICE, CHOICE + budget.choice), guards, threads, budget.risk)
+    guards = find_guards(space.scenario, budget.choice_scan, budget.choice_guards, engine)
+    storms = paired(space.scenario, range(CHOICE, CHOICE + budget.choice), guards, engine, budget.risk)
     count = 0
     for guarded, tolerance in ((True, MARGIN), (False, TOLERANCE)):
         candidates = [trial.setting for trial in ranked(trials, tried_on, guarded=guarded)]
@@ -105,13 +104,13 @@ def choose(
         count += len(candidates)
         for first in range(0, len(candidates), budget.candidates):
             round_ = candidates[first : first + budget.candidates]
-            evaluation = meet(round_, storms.storms, threads, "choice", progress)
+            evaluation = meet(round_, storms.storms, engine, "choice", progress)
             check = _Check(storms, tolerance, 0 if guarded else len(guards))
             best = check.best(evaluation)
             if best is not None:
                 failed = int(check.failed(evaluation.restricted_s)[best])
                 check = _Check(storms, tolerance, failed)
-                return Choice(simplest(space, round_[best], check, threads), storms, failed)
+                return Choice(simplest(space, round_[best], check, engine), storms, failed)
     if count == 0:
         reason = "no setting tried is better on average than the present one without being worse on some storm"
     else:
@@ -154,21 +153,21 @@ class _Check:
         return self.storms.worse(restricted_s, self.tolerance)
 
 
-def simplest(space: SearchSpace, setting: Setting, check: _Check, threads: int | None) -> Setting:
+def simplest(space: SearchSpace, setting: Setting, check: _Check, engine: Engine) -> Setting:
     """Leave out changes that bring nothing: on the same storms, at no cost in time and none worse.
 
     Args:
         space: The search space.
         setting: A setting that has passed.
         check: What it has passed.
-        threads: Threads at most.
+        engine: Where storms run.
     """
     single = {name: _without(space, setting, (name,)) for name in setting}
     options = {name: variant for name, variant in single.items() if variant}
     if not options:
         return setting
     storms = check.storms
-    evaluation = meet([setting, *options.values()], storms.storms, threads)
+    evaluation = meet([setting, *options.values()], storms.storms, engine)
     values = storms.values_of(evaluation)
     limit = float(values[0]) * (1.0 + _TIE)
     good = check.passed(evaluation.restricted_s) & (values <= limit)
@@ -177,17 +176,10 @@ def simplest(space: SearchSpace, setting: Setting, check: _Check, threads: int |
         return setting
     together = _without(space, setting, idle)
     if together and len(idle) > 1:
-        both = meet([together], storms.storms, threads)
+        both = meet([together], storms.storms, engine)
         if check.passed(both.restricted_s)[0] and storms.values_of(both)[0] <= limit:
             return together
     return min((options[name] for name in idle), key=lambda option: change_cost(space, option))
-
-
-def change_cost(space: SearchSpace, setting: Mapping[str, KnobValue]) -> tuple[int, int]:
-    """Return how much a setting changes: the cost of its changes, and their number."""
-    now, then = space.identity({}), space.identity(setting)
-    changed = [name for name in setting if now.get(name) != then.get(name)]
-    return sum(_COST[KNOBS[name].change] for name in changed), len(changed)
 
 
 def _without(space: SearchSpace, setting: Setting, names: Sequence[str]) -> Setting | None:

@@ -6,6 +6,7 @@ from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.metrics import restricted, watched_s
 from signalstorm.experiments.choice import Choice
 from signalstorm.experiments.diagnosis import diagnose
+from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import Evaluation
 from signalstorm.experiments.recommendation import HeldOut, Nominal
 from signalstorm.experiments.search import rejected
@@ -42,7 +43,7 @@ def conclusions(
     tried_on: Paired,
     confirmed: tuple[Evaluation, Evaluation],
     budget: Budget,
-    threads: int | None,
+    engine: Engine,
 ) -> Iterator[str]:
     """Yield what bounds the storm under both settings, and what stands in the way of a better one.
 
@@ -53,7 +54,7 @@ def conclusions(
         tried_on: The storms of the trials.
         confirmed: Nominal and held-out evaluation, each of the present and the recommended setting.
         budget: How many storms were looked through.
-        threads: Threads at most.
+        engine: Where storms run.
     """
     nominal, held_out = confirmed
     parts = [("present setting", Setting({}), nominal, 0)]
@@ -64,15 +65,15 @@ def conclusions(
         for sentence in diagnose(evaluation.storms, space.identity(setting), evaluation.outcomes.pick(i)):
             yield f"{name}: {sentence}"
     if chosen.guards_failed:
-        yield _guards(chosen, budget, threads)
+        yield _guards(chosen, budget, engine)
     if better := rejected(trials, tried_on):
         yield better
 
 
-def _guards(chosen: Choice, budget: Budget, threads: int | None) -> str:
+def _guards(chosen: Choice, budget: Budget, engine: Engine) -> str:
     """Say how often the recommended setting is to be expected to be worse."""
     storms = chosen.storms
-    times = meet([chosen.setting], storms.storms, threads).outcomes.convergence_time_s[0]
+    times = meet([chosen.setting], storms.storms, engine).outcomes.convergence_time_s[0]
     horizon = watched_s(storms.storms.scenario)
     ratios = (restricted(times, horizon) / storms.present_restricted_s)[storms.counted :]
     return (

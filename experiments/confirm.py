@@ -11,6 +11,7 @@ from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.metrics import cvar, percentile, restricted, watched_s
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import drawn_fields
+from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import Evaluation, StormSet
 from signalstorm.experiments.recommendation import DiffRow, Figures, HeldOut, Nominal, Spread, StormRow
 from signalstorm.experiments.search_space import SearchSpace
@@ -56,7 +57,7 @@ def held_out(evaluation: Evaluation) -> HeldOut:
 
 
 def confirm(
-    scenario: Scenario, setting: Setting, budget: Budget, threads: int | None, progress: Progress | None = None
+    scenario: Scenario, setting: Setting, budget: Budget, engine: Engine, progress: Progress | None = None
 ) -> tuple[Evaluation, Evaluation]:
     """Run present and recommended setting on the nominal and on the held-out storms.
 
@@ -65,10 +66,10 @@ def confirm(
     """
     pair: list[Mapping[str, Any]] = [{}, setting]
     as_it_is = meet(
-        pair, StormSet(scenario, tuple(budget.nominal_range), vary=False), threads, "nominal storm", progress
+        pair, StormSet(scenario, tuple(budget.nominal_range), vary=False), engine, "nominal storm", progress
     )
     drawn = StormSet(scenario, tuple(budget.held_out_range), vary=True)
-    return as_it_is, meet(pair, drawn, threads, "held-out storms", progress)
+    return as_it_is, meet(pair, drawn, engine, "held-out storms", progress)
 
 
 def complete(space: SearchSpace, setting: Setting) -> dict[str, KnobValue]:

@@ -16,11 +16,16 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.envs.model.metrics import cvar
+from signalstorm.envs.model.metrics import Outcomes, cvar
 
 Floats = npt.NDArray[np.float64]
 Risk = Literal["mean", "cvar", "worst"]
 """How costs of many storms become one number: their mean, the mean of the worst tenth, or the worst."""
+Objective = Literal["time", "subscriber_hours_lost", "refused_share", "imsimgr_cpu_peak", "change_cost"]
+"""What can be minimised: cost of the storms [s]; subscriber-hours lost; share of attempts turned away; peak of the
+IMSI manager's utilisation [share]; and the cost of the change, 1 for each knob changed live, 2 with a restart of
+associations, 3 with a reload."""
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 RISKS: tuple[Risk, ...] = get_args(Risk)
 
 _AGGREGATES: Mapping[Risk, Callable[[Floats], float]] = {
@@ -52,3 +57,29 @@ def aggregate(costs_s: Floats, risk: Risk) -> Floats:
         risk: How storms are weighed.
     """
     return np.array([_AGGREGATES[risk](row) for row in np.atleast_2d(costs_s)])
+
+
+def refused_share(outcomes: Outcomes) -> Floats:
+    """Return the share of attempts that the network turned away: refused, dropped at the gate, or left there too long.
+
+    Args:
+        outcomes: Outcomes of any shape.
+    """
+    refused = outcomes.refused_congestion + outcomes.refused_gate_failure + outcomes.refused_network
+    turned_away = refused + outcomes.dropped + outcomes.expired
+    return np.asarray(turned_away / np.maximum(outcomes.attempts, 1.0))
+
+
+def quantities(outcomes: Outcomes) -> dict[Objective, Floats]:
+    """Return what can be minimised of each storm, in the shape of the outcomes; `time` and the cost of change left out.
+
+    Args:
+        outcomes: Outcomes of any shape.
+    """
+    found: dict[Objective, Floats] = {
+        "subscriber_hours_lost": outcomes.subscriber_hours_lost,
+        "refused_share": refused_share(outcomes),
+    }
+    if not np.isnan(outcomes.imsimgr_cpu_peak).any():
+        found["imsimgr_cpu_peak"] = outcomes.imsimgr_cpu_peak
+    return found

@@ -55,12 +55,10 @@ def write_trials(folder: RunFolder, space: SearchSpace, trials: Sequence[Trial],
     folder.write_table(TRIALS, header, rows)
 
 
-def write_series(
-    folder: RunFolder, space: SearchSpace, override: Mapping[str, KnobValue], budget: Budget, threads: int | None
-) -> None:
+def write_series(folder: RunFolder, space: SearchSpace, override: Mapping[str, KnobValue], budget: Budget) -> None:
     """Write series.csv: the nominal storms under the present and the recommended setting."""
     header = ["setting", "seed", "time_s", "element", "quantity", "unit", "value"]
-    results = simulate(space.scenario, [{}, override], budget.nominal_range, record=True, threads=threads)
+    results = simulate(space.scenario, [{}, override], budget.nominal_range, record=True)
     names = ("present", "recommended")
     rows = [
         (name, seed, f"{time_s:.6g}", element, quantity, unit, f"{value:.8g}")

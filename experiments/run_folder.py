@@ -7,6 +7,7 @@ import io
 import json
 import os
 import platform
+import secrets
 import shlex
 import sys
 import time
@@ -27,6 +28,7 @@ STUDY = "study.yaml"
 SCENARIO = "scenario.yaml"
 JOURNAL = "journal.log"
 _LOCK = "run.lock"
+_WORKER = "worker.txt"
 _PACKAGES = ("numpy", "numba", "llvmlite", "pydantic", "optuna")
 """Packages on which results depend."""
 _FREE = ("name", "trials")
@@ -131,6 +133,13 @@ class RunFolder:
     def digests(self, names: Iterable[str]) -> dict[str, str]:
         """Return the SHA-256 of files of the run, by name."""
         return {name: hashlib.sha256((self.path / name).read_bytes()).hexdigest() for name in names}
+
+    def worker(self) -> str:
+        """Return the name of this run among those that share a storage: made once, 16 hexadecimal digits."""
+        path = self.path / _WORKER
+        if not path.exists():
+            self.write(_WORKER, secrets.token_hex(8) + "\n")
+        return path.read_text("utf-8").strip()
 
     def note(self, text: str) -> None:
         """Append a line with the time of day to log.txt."""

@@ -7,6 +7,7 @@ from typing import Any
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knobs import Setting, round_to_legal
+from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.recommendation import SafeInterval
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storm_sets import Paired, Progress, meet
@@ -45,7 +46,7 @@ class _Side:
 
 
 def safe_intervals(
-    space: SearchSpace, setting: Setting, storms: Paired, threads: int | None, progress: Progress | None = None
+    space: SearchSpace, setting: Setting, storms: Paired, engine: Engine, progress: Progress | None = None
 ) -> tuple[dict[str, SafeInterval], dict[str, tuple[str, ...]]]:
     """Find the safe interval of each searched knob by halving, all knobs and both sides at once.
 
@@ -53,7 +54,7 @@ def safe_intervals(
         space: The search space.
         setting: The recommended setting, as overrides of the present one.
         storms: The storms by whose cost values are compared.
-        threads: Threads at most.
+        engine: Where storms run.
         progress: Told after each round.
 
     Returns:
@@ -65,7 +66,7 @@ def safe_intervals(
     words = [(name, word) for name, value in values.items() if isinstance(complete.get(name), str) and value is None
              for word in KNOBS[name].choices]  # fmt: skip
     trials = [setting, *(_moved(space, setting, name, word) or setting for name, word in words)]
-    values_s = storms.values_of(meet(trials, storms.storms, threads))
+    values_s = storms.values_of(meet(trials, storms.storms, engine))
     limit = float(values_s[0]) * (1.0 + SHARE)
     safe_words = {pair for pair, value_s in zip(words, values_s[1:], strict=True) if value_s <= limit}
     for step in range(_ROUNDS):
@@ -76,7 +77,7 @@ def safe_intervals(
         if not moved:
             break
         legal = {i: candidate for i, (_, candidate) in moved.items() if candidate is not None}
-        found = dict(zip(legal, storms.values_of(meet(list(legal.values()), storms.storms, threads)), strict=True))
+        found = dict(zip(legal, storms.values_of(meet(list(legal.values()), storms.storms, engine)), strict=True))
         for i, (value, _) in moved.items():
             sides[i] = sides[i].told(value, i in found and float(found[i]) <= limit)
     ends = {name: [side.safe for side in sides if side.knob == name] for name in space.knobs}

@@ -1,4 +1,6 @@
-"""The search: batches of points from the sampler, each batch against all search storms in one call of the kernel.
+"""The search: batches of points from the sampler, each batch against all storms of a trial in one call of the kernel.
+
+While a batch runs, the next one is asked and claimed, so sampler and storage take their time beside the storms.
 
 A trial's value is the mean cost of the search storms [s] (see ``objectives``), and not a mean of ratios to each
 storm's lower bound: seconds of all storms add up, a bound of zero or beyond the horizon spoils nothing, and as every
@@ -8,98 +10,202 @@ that is.
 """
 
 import logging
+import time
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.metrics import restricted, watched_s
+from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import StormSet
-from signalstorm.experiments.storm_sets import (
-    Budget,
-    Paired,
-    Progress,
-    find_guards,
-    float_times,
-    meet,
-    paired,
-    plain_hours,
-    plain_times,
-)
-from signalstorm.experiments.study import Proposal, Study, Trial
+from signalstorm.experiments.racing import rival, run_batch
+from signalstorm.experiments.storm_sets import Budget, Paired, Progress, find_guards, float_times, paired
+from signalstorm.experiments.study import Claim, Proposal, Scores, Study, Trial
 
 _log = logging.getLogger(__name__)
 
-BATCH = 16
-"""Points of a batch: enough rows to keep all cores busy, few enough for the sampler to learn often."""
 _INSTANT_S = 1e-9
 """Stands for the time of a present setting under which nothing storms [s]."""
 GAIN = 0.01
 """A setting is better than the present one if its value is at least this share below."""
+_BETTER = 1e-3
+"""A trial ends a standstill if it improves on the best value by at least this share."""
+_UNDER_WAY = 2
+"""Batches claimed at once, whatever the engine: what a batch may know depends on it (see `Study.known`)."""
+_POLL_S = 0.2
+"""Time between two looks at what other processes do [s]."""
+_IDLE_S = 10.0
+"""With nothing else to do, trials that others have not finished within this time are run here as well [s]."""
 
 
-def prepare(study: Study, budget: Budget, threads: int | None, progress: Progress | None = None) -> Paired:
+def prepare(study: Study, budget: Budget, engine: Engine, progress: Progress | None = None) -> Paired:
     """Find the guards, run the present setting as trial 0, and return the storms of all trials.
 
     Both are taken from the study where it holds them already.
     """
     scenario = study.space.scenario
-    seeds = range(budget.seeds)
     guards = study.recall("guards")
     if guards is None:
         if progress is not None:
             progress("present setting", 0, 1)
-        guards = find_guards(scenario, budget.search_scan, budget.guards, threads)
+        guards = find_guards(scenario, budget.search_scan, budget.guards, engine)
         study.remember("guards", guards)
     known = next((trial for trial in study.trials() if trial.present), None)
     if known is not None:
-        storms = (*seeds, *guards)
+        storms = (*budget.storms, *guards)
         if len(known.times_s) == len(storms):
             times_s, lost_h = float_times(known.times_s), np.array(known.lost_h)
-            return Paired(StormSet(scenario, storms, vary=True), len(seeds), times_s, lost_h, budget.risk)
-    found = paired(scenario, seeds, guards, threads, budget.risk)
+            return Paired(StormSet(scenario, storms, vary=True), len(budget.storms), times_s, lost_h, budget.risk)
+    found = paired(scenario, budget.storms, guards, engine, budget.risk)
     present = Proposal(study.space.present_point or {}, Setting({}))
-    hours = plain_hours(found.present_lost_h)
-    study.add(0, present, found.present_value_s, 0, plain_times(found.present_s), hours)
+    study.start(run_batch(study.space, study.spec, [present], found, None, engine)[0])
     return found
 
 
-def search(study: Study, storms: Paired, trials: int, threads: int | None, progress: Progress | None = None) -> None:
-    """Run batches until the study holds the asked number of trials, or the space holds no more points.
+@dataclass
+class _Search:
+    """A search on its way."""
+
+    study: Study
+    storms: Paired
+    trials: int
+    engine: Engine
+    progress: Progress | None
+    deadline: float | None
+    left: deque[list[Claim]] = field(default_factory=deque)
+    """Claims of an earlier life of this process."""
+    running: deque[tuple[list[Claim], Future[list[Scores]]]] = field(default_factory=deque)
+    exhausted: bool = False
+    """Whether no further point is to be asked for."""
+
+    def run(self, pool: ThreadPoolExecutor) -> None:
+        """Run until the study holds the trials asked for, or nothing more is to be asked."""
+        self._take_up()
+        idle_since = time.monotonic()
+        while True:
+            self._tell()
+            while len(self.running) < _UNDER_WAY and (claims := self._next()):
+                best = rival(self.study.known(claims[0].batch), self.storms)
+                proposals = [claim.proposal for claim in claims]
+                future = pool.submit(
+                    run_batch, self.study.space, self.study.spec, proposals, self.storms, best, self.engine
+                )
+                self.running.append((claims, future))
+            if self.running:
+                claims, future = self.running.popleft()
+                for claim, scores in zip(claims, future.result(), strict=True):
+                    self.study.finish(claim, scores)
+                idle_since = time.monotonic()
+            elif not self._wait(idle_since):
+                return
+
+    def _take_up(self) -> None:
+        """Take up the claims that an earlier life of this process did not finish, batch by batch."""
+        by_batch: dict[int, list[Claim]] = {}
+        for claim in self.study.left_open():
+            by_batch.setdefault(claim.batch, []).append(claim)
+        self.left.extend(by_batch[batch] for batch in sorted(by_batch))
+
+    def _next(self) -> list[Claim]:
+        """Return the claims to run next, none if there is nothing to do."""
+        if self.left:
+            claims = self.left.popleft()
+            return [claim for claim in claims if self.study.take(claim)]
+        waiting = [claim for claim in self.study.open_waiting() if self.study.take(claim)]
+        if waiting:
+            return waiting
+        if self.exhausted or self.study.trial_count() >= self.trials or self._stopped():
+            return []
+        return self._ask()
+
+    def _ask(self) -> list[Claim]:
+        """Ask for the points of a batch and claim them."""
+        size, made = self.study.spec.sampler.batch, self.study.my_batches()
+        last = max(made, default=0)
+        batch = last if last > 0 and made[last] < size else last + 1
+        for number in sorted({batch, last + 1}):
+            # What was there before limits a batch, not what is there now: taken up again, it has to be equal.
+            before = sum(count for known, count in made.items() if known < number)
+            room = self.trials - before if self.study.alone() else self.trials
+            proposals = self.study.propose(number, min(size, room))
+            taken = self.study.taken()
+            fresh = [p for p in proposals if self.study.space.identity(p.setting) not in taken]
+            if claims := self.study.claim(number, fresh, self.trials):
+                return claims
+        if not proposals:
+            _log.info("the search space holds no more points")
+            self.exhausted = True
+        return []
+
+    def _stopped(self) -> bool:
+        """Tell whether time or patience is over."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            _log.info("the time for the search is over")
+            self.exhausted = True
+        limit = self.study.spec.budget.stagnation
+        if limit is not None and standstill(self.study.known(max(self.study.my_batches(), default=0) + 1)) >= limit:
+            _log.info("no better setting among the last %d trials", limit)
+            self.exhausted = True
+        return self.exhausted
+
+    def _wait(self, idle_since: float) -> bool:
+        """Wait for other processes; false if the search is over."""
+        others = self.study.others_open() if self.study.worker else []
+        if not others:
+            return not self.exhausted and self.study.trial_count() < self.trials
+        if time.monotonic() - idle_since > _IDLE_S:
+            by_batch: dict[tuple[str, int], list[Claim]] = {}
+            for claim in others:
+                by_batch.setdefault((claim.worker, claim.batch), []).append(claim)
+            self.left.extend(by_batch.values())
+        else:
+            time.sleep(_POLL_S)
+        return True
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress("search", len(self.study.trials()), self.trials)
+
+
+def search(
+    study: Study,
+    storms: Paired,
+    trials: int,
+    engine: Engine,
+    progress: Progress | None = None,
+    deadline: float | None = None,
+) -> None:
+    """Run batches until the study holds the asked number of trials, or is to end earlier.
 
     Args:
         study: The study; it has the present setting as trial 0.
         storms: What `prepare` returned.
         trials: Trials to end with, the present setting included.
-        threads: Threads at most.
+        engine: Where storms run.
         progress: Told after each batch.
+        deadline: Monotonic time after which no trial begins [s].
     """
-    while True:
-        finished = study.trials()
-        if progress is not None:
-            progress("search", len(finished), trials)
-        if len(finished) >= trials:
-            return
-        batch = _open_batch(finished)
-        before = sum(trial.batch < batch for trial in finished)
-        done = {study.space.identity(trial.setting) for trial in finished}
-        proposals = study.propose(batch, min(BATCH, trials - before))
-        fresh = [proposal for proposal in proposals if study.space.identity(proposal.setting) not in done]
-        if not fresh:
-            _log.info("the search space holds no more points: %d trials instead of %d", len(finished), trials)
-            return
-        run_batch(study, storms, batch, fresh, threads)
+    pool = ThreadPoolExecutor(engine.at_once, thread_name_prefix="batch")
+    try:
+        with study.heartbeat:
+            _Search(study, storms, trials, engine, progress, deadline).run(pool)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
-def run_batch(study: Study, storms: Paired, batch: int, proposals: Sequence[Proposal], threads: int | None) -> None:
-    """Run points against all storms of a trial and store them."""
-    evaluation = meet([proposal.setting for proposal in proposals], storms.storms, threads)
-    times, lost = evaluation.outcomes.convergence_time_s, evaluation.outcomes.subscriber_hours_lost
-    values = storms.values_of(evaluation)
-    worse = storms.worse(evaluation.restricted_s).sum(axis=1)
-    for i, proposal in enumerate(proposals):
-        study.add(batch, proposal, float(values[i]), int(worse[i]), plain_times(times[i]), plain_hours(lost[i]))
+def standstill(trials: Sequence[Trial]) -> int:
+    """Return how many trials in a row have brought no better feasible one."""
+    best, since = np.inf, 0
+    for trial in trials:
+        since += 1
+        if trial.feasible and trial.value_s < best * (1.0 - _BETTER):
+            best, since = trial.value_s, 0
+    return since
 
 
 def ranked(trials: Sequence[Trial], storms: Paired, *, guarded: bool) -> list[Trial]:
@@ -114,11 +220,12 @@ def ranked(trials: Sequence[Trial], storms: Paired, *, guarded: bool) -> list[Tr
             the fewest first.
     """
     present = next(trial for trial in trials if trial.present)
-    better = [trial for trial in trials if trial.value_s < present.value_s * (1.0 - GAIN)]
+    better = [trial for trial in trials if trial.complete and trial.value_s < present.value_s * (1.0 - GAIN)]
     if guarded:
         better = [trial for trial in better if trial.feasible]
     else:
-        better = [trial for trial in better if not _worse(trial, storms)[: storms.counted].any()]
+        within = [trial for trial in better if all(excess <= 0 for excess in trial.scores.excess.values())]
+        better = [trial for trial in within if not _worse(trial, storms)[: storms.counted].any()]
     better.sort(key=lambda trial: (trial.worse, trial.value_s, len(trial.setting), trial.number))
     return list({(trial.times_s, trial.lost_h): trial for trial in reversed(better)}.values())[::-1]
 
@@ -126,27 +233,22 @@ def ranked(trials: Sequence[Trial], storms: Paired, *, guarded: bool) -> list[Tr
 def rejected(trials: Sequence[Trial], storms: Paired) -> str | None:
     """Say which setting is faster on average than every feasible one, and why it is not an answer."""
     feasible = [trial.value_s for trial in trials if trial.feasible]
-    faster = [trial for trial in trials if not trial.feasible and trial.value_s < min(feasible) * 0.98]
+    least = min(feasible, default=np.inf)
+    faster = [trial for trial in trials if trial.complete and trial.worse and trial.value_s < least * 0.98]
     if not faster:
         return None
     best = min(faster, key=lambda trial: (trial.worse, trial.value_s))
     horizon = watched_s(storms.storms.scenario)
     ratios = restricted(float_times(best.times_s), horizon) / np.maximum(storms.present_restricted_s, _INSTANT_S)
     knobs = ", ".join(f"{name}={value}" for name, value in best.setting.items())
+    against = f" against {least:.1f} s of the best that is" if feasible else ""
     return (
-        f"faster on average but not never worse: {knobs} comes to {best.value_s:.1f} s against "
-        f"{min(feasible):.1f} s of the best that is, but takes up to {ratios.max() - 1:.0%} longer than the present "
-        f"setting on {best.worse} of {len(best.times_s)} storms, where the present one recovers by itself"
+        f"faster on average but not never worse: {knobs} comes to {best.value_s:.1f} s{against}, but takes up to "
+        f"{ratios.max() - 1:.0%} longer than the present setting on {best.worse} of {len(best.times_s)} storms, "
+        "where the present one recovers by itself"
     )
 
 
 def _worse(trial: Trial, storms: Paired) -> npt.NDArray[np.bool_]:
     restricted_s = restricted(float_times(trial.times_s), watched_s(storms.storms.scenario))
     return np.asarray(storms.worse(restricted_s)[0])
-
-
-def _open_batch(finished: Sequence[Trial]) -> int:
-    """Return the batch to go on with: the last one while it has room, else a new one."""
-    last = max(trial.batch for trial in finished)
-    size = sum(trial.batch == last for trial in finished)
-    return last if last > 0 and size < BATCH else last + 1

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,12 +13,13 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from signalstorm.envs.model.errors import ABSENT, Finding, located
+from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
 from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knobs import Setting, resolve, round_to_legal
 from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
+from signalstorm.experiments.study_file import KnobRange
 
 _QUEUE, _QUEUE_WAIT = "nop_queue", "nop_queue_wait_s"
 _GATE_SHARES = (1.0, 1.1, 1.2)
@@ -35,6 +36,10 @@ _WIDE = 100
 """A range that ends at so many times its start is searched on a logarithmic scale, or its small values would drown."""
 
 
+_COST = {"live": 1, "association restart": 2, "reload": 3}
+"""What changing one knob counts for."""
+
+
 @dataclass(frozen=True)
 class SearchSpace:
     """The knobs that a search moves, in the knob table's order."""
@@ -43,11 +48,17 @@ class SearchSpace:
     """The nominal scenario: its present setting completes every point."""
     knobs: tuple[str, ...]
     """Names of the knobs."""
+    ranges: Mapping[str, Knob] = field(default_factory=dict)
+    """Rows of the knob table with a narrower range, by name."""
+
+    def knob(self, name: str) -> Knob:
+        """Return a row of the knob table, with the range that is searched."""
+        return self.ranges.get(name, KNOBS[name])
 
     @cached_property
     def distributions(self) -> dict[str, BaseDistribution]:
         """Optuna's distribution of each knob."""
-        return {name: _distribution(KNOBS[name]) for name in self.knobs}
+        return {name: _distribution(self.knob(name)) for name in self.knobs}
 
     def setting(self, point: Mapping[str, Any]) -> Setting:
         """Return the legal setting of a point, as overrides of the present setting.
@@ -80,7 +91,7 @@ class SearchSpace:
         point = {}
         for name in self.knobs:
             value = self._queue_wait_s(present) if name == _QUEUE_WAIT else present.get(name)
-            if value is None or not _contains(KNOBS[name], value):
+            if value is None or not _contains(self.knob(name), value):
                 return None
             point[name] = value
         return point if self.identity(self.setting(point)) == present else None
@@ -102,7 +113,11 @@ class SearchSpace:
             points += [{**point, **round_to_legal({"diameter_tx_s": patience})} for point in points]
         if "nop_rate" in self.knobs and rates:
             points = [{**point, **round_to_legal({"nop_rate": rate})} for rate in rates for point in points]
-        return (*points, *self._advised_points())
+        return tuple(self._inside(point) for point in (*points, *self._advised_points()))
+
+    def _inside(self, point: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
+        """Move a point into the ranges that are searched."""
+        return {name: _clipped(self.knob(name), value) for name, value in point.items()}
 
     def _advised_points(self) -> Iterator[dict[str, KnobValue]]:
         base = self.present_point or {name: _default(KNOBS[name]) for name in self.knobs}
@@ -140,13 +155,22 @@ class SearchSpace:
         return pcrf.latency_s + math.ceil(pcrf.buffer / low)
 
 
-def search_space(scenario: Scenario, knobs: Iterable[str] | None = None) -> SearchSpace:
-    """Return the space of some knobs, by default of those that the scenario calls tunable.
+def search_space(
+    scenario: Scenario, knobs: Iterable[str] | None = None, ranges: Mapping[str, KnobRange | None] | None = None
+) -> SearchSpace:
+    """Return the space of some knobs.
+
+    Args:
+        scenario: The scenario.
+        knobs: Names of the knobs; by default those of the ranges, or those that the scenario calls tunable.
+        ranges: Parts of the knobs' ranges, as a study file gives them.
 
     Raises:
         InputError: With every knob that cannot be searched, or if there is none.
     """
-    wanted = list(scenario.tunable if knobs is None else knobs)
+    narrowed = ranges or {}
+    origin = "--knobs" if knobs is not None else "--study" if narrowed else "tunable"
+    wanted = list(knobs if knobs is not None else narrowed or scenario.tunable)
     wanted = [_QUEUE_WAIT if name == _QUEUE else name for name in wanted]
     possible = [
         name for name, knob in KNOBS.items() if knob.searchable and getattr(scenario.topology, knob.element) is not None
@@ -155,9 +179,41 @@ def search_space(scenario: Scenario, knobs: Iterable[str] | None = None) -> Sear
     if not wanted:
         rule = "a search needs at least one knob"
         faults.append(Finding((), rule, ABSENT, f"name some of {', '.join(possible)}"))
+    rows = {}
+    for name, part in narrowed.items():
+        if part is not None and name in possible and name in wanted:
+            wrong, rows[name] = _narrow(KNOBS[name], part)
+            faults += wrong
     if faults:
-        raise located(faults, "tunable" if knobs is None else "--knobs")
-    return SearchSpace(scenario, tuple(name for name in KNOBS if name in wanted))
+        raise located(faults, origin)
+    return SearchSpace(scenario, tuple(name for name in KNOBS if name in wanted), rows)
+
+
+def change_cost(space: SearchSpace, setting: Mapping[str, KnobValue]) -> tuple[int, int]:
+    """Return how much a setting changes: the cost of its changes, and their number."""
+    now, then = space.identity({}), space.identity(setting)
+    changed = [name for name in setting if now.get(name) != then.get(name)]
+    return sum(_COST[KNOBS[name].change] for name in changed), len(changed)
+
+
+def _narrow(knob: Knob, part: KnobRange) -> tuple[list[Finding], Knob]:
+    """Return a row of the table with a part of its range, and what is wrong with the part."""
+    if knob.kind == "choice":
+        words = knob.choices if part.choices is None else part.choices
+        odd = [word for word in words if word not in knob.choices]
+        rule = f"must be some of {', '.join(knob.choices)}"
+        faults = [Finding((knob.name, "choices"), rule, word, nearest(word, knob.choices)) for word in odd]
+        if not words or part.low is not None or part.high is not None:
+            faults.append(Finding((knob.name,), "is a knob of words", ABSENT, f"give `choices`, which {rule}"))
+        return faults, replace(knob, choices=tuple(words))
+    low = knob.low if part.low is None else float(part.low)
+    high = knob.high if part.high is None else float(part.high)
+    if part.choices is not None or not knob.low <= low < high <= knob.high:
+        rule = f"its range must have low < high, within {knob.range_text}"
+        return [
+            Finding((knob.name,), rule, Shown(f"low {low:g}, high {high:g}"), "leave out what is not to change")
+        ], knob
+    return [], replace(knob, low=low, high=high)
 
 
 def _fault(name: str, scenario: Scenario, possible: list[str]) -> Finding:
@@ -179,6 +235,14 @@ def _distribution(knob: Knob) -> BaseDistribution:
         low = -(-round(knob.low) // step) * step
         return IntDistribution(low, low + (round(knob.high) - low) // step * step, log=log, step=step)
     return FloatDistribution(knob.low, knob.high, log=log, step=None if log else knob.step)
+
+
+def _clipped(knob: Knob, value: KnobValue) -> KnobValue:
+    """Return the nearest value of a row's range."""
+    if knob.kind == "choice" or isinstance(value, str):
+        return value if value in knob.choices else knob.choices[0]
+    nearest_value = min(max(float(value), knob.low), knob.high)
+    return value if nearest_value == value else round_to_legal({knob.name: nearest_value})[knob.name]
 
 
 def _contains(knob: Knob, value: KnobValue) -> bool:

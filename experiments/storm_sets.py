@@ -7,6 +7,7 @@ has to meet them too.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy.typing as npt
 from signalstorm.envs.model.metrics import lower_bound_s, restricted, watched_s
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT, SEARCH
-from signalstorm.experiments.evaluate import Evaluation, StormSet, evaluate
+from signalstorm.experiments.engines import Engine
+from signalstorm.experiments.evaluate import Evaluation, StormSet
 from signalstorm.experiments.objectives import Risk, aggregate, storm_costs_s
 
 Floats = npt.NDArray[np.float64]
@@ -54,6 +56,13 @@ class Budget:
     """Seeds of the scenario as it is."""
     risk: Risk = "mean"
     """How the costs of storms become the value of a setting."""
+    numbers: tuple[int, ...] | None = None
+    """Storms of a trial by number; None: the first ones of the search range."""
+
+    @property
+    def storms(self) -> Sequence[int]:
+        """Storms of a trial, guards left out."""
+        return range(SEARCH, SEARCH + self.seeds) if self.numbers is None else self.numbers
 
     @property
     def guards(self) -> int:
@@ -61,9 +70,10 @@ class Budget:
         return self.seeds // 2
 
     @property
-    def search_scan(self) -> range:
+    def search_scan(self) -> Sequence[int]:
         """Storms among which the guards of trials are found."""
-        return range(SEARCH + self.seeds, SEARCH + self.seeds + self.guards * self.scan_per_guard)
+        free = (number for number in range(SEARCH, CHOICE) if number not in set(self.storms))
+        return tuple(islice(free, self.guards * self.scan_per_guard))
 
     @property
     def choice_scan(self) -> range:
@@ -123,8 +133,11 @@ class Paired:
             times_s: T on each storm, NaN where not reached, shape (settings, storms) [s].
             lost_h: Subscriber-hours lost, of the same shape.
         """
-        costs_s = storm_costs_s(times_s, lost_h, self.present_lost_h, watched_s(self.storms.scenario))
-        return aggregate(costs_s[:, : self.counted], self.risk)
+        return aggregate(self.costs_s(times_s, lost_h)[:, : self.counted], self.risk)
+
+    def costs_s(self, times_s: Floats, lost_h: Floats) -> Floats:
+        """Return the cost of each storm, shape (..., storms) [s]."""
+        return storm_costs_s(times_s, lost_h, self.present_lost_h, watched_s(self.storms.scenario))
 
     def values_of(self, evaluation: Evaluation) -> Floats:
         """Return the values of evaluated settings, shape (settings,) [s]."""
@@ -141,30 +154,30 @@ def is_worse(restricted_s: Floats, present_s: Floats, tolerance: float = TOLERAN
 
 
 def paired(
-    scenario: Scenario, numbers: Sequence[int], guards: Sequence[int], threads: int | None, risk: Risk = "mean"
+    scenario: Scenario, numbers: Sequence[int], guards: Sequence[int], engine: Engine, risk: Risk = "mean"
 ) -> Paired:
     """Run the present setting on storms and guards."""
     storms = StormSet(scenario, (*numbers, *guards), vary=True)
-    present = evaluate([{}], storms, threads=threads).outcomes
+    present = engine.evaluate([{}], storms).outcomes
     # As JSON keeps them, so that a run that is taken up again compares with the same numbers.
     times_s = float_times(plain_times(present.convergence_time_s[0]))
     lost_h = np.array(plain_hours(present.subscriber_hours_lost[0]))
     return Paired(storms, len(numbers), times_s, lost_h, risk)
 
 
-def find_guards(scenario: Scenario, scan: Sequence[int], count: int, threads: int | None) -> list[int]:
+def find_guards(scenario: Scenario, scan: Sequence[int], count: int, engine: Engine) -> list[int]:
     """Return the storms on which the present setting comes closest to the lower bound.
 
     Args:
         scenario: The nominal scenario.
         scan: Numbers of the storms to look through.
         count: Storms wanted; fewer come back where it ends fewer.
-        threads: Threads at most.
+        engine: Where storms run.
     """
     if count == 0 or len(scan) == 0:
         return []
     storms = StormSet(scenario, tuple(scan), vary=True)
-    times = evaluate([{}], storms, threads=threads).outcomes.convergence_time_s[0]
+    times = engine.evaluate([{}], storms).outcomes.convergence_time_s[0]
     ended = np.flatnonzero(~np.isnan(times))
     soonest = ended[np.argsort(times[ended], kind="stable")][: _NARROWED * count]
     bounds = np.array([lower_bound_s(storms.scenarios[i]) for i in soonest])
@@ -175,13 +188,13 @@ def find_guards(scenario: Scenario, scan: Sequence[int], count: int, threads: in
 def meet(
     settings: Sequence[Mapping[str, Any]],
     storms: StormSet,
-    threads: int | None,
+    engine: Engine,
     stage: str = "",
     progress: Progress | None = None,
 ) -> Evaluation:
     """Run settings on storms and report under the name of a stage."""
     told = None if progress is None else lambda done, total: progress(stage, done, total)
-    return evaluate(settings, storms, threads=threads, progress=told)
+    return engine.evaluate(settings, storms, told)
 
 
 def plain_times(times: Floats) -> list[float | None]:

@@ -1,39 +1,67 @@
-"""The study: finished trials in Optuna's storage, and the points that are worth a trial next.
+"""The study: trials in Optuna's storage, and the points that are worth a trial next.
 
-Only finished trials are stored, each in one write. So nothing that kills the process can leave a trial that seems to
-run for ever, and nothing finished is lost. Points come in batches; a batch is a function of the batches before it and
-of the study's seed alone, so a study that is taken up again in the middle of a batch asks for the same points.
+A trial is claimed with its point in one write, and finished with its figures when its storms have run. A claim that
+its process did not live to finish is still there: whoever takes the search up simulates that point and no other, so
+nothing is lost, no trial seems to run for ever, and no point is tried twice. The figures of a point do not depend on
+who runs it.
+
+Several processes may search one study. Claims are numbered by the storage; of two claims for one setting the one with
+the lower number stands, and so do the first of all claims up to the number of trials asked for.
 """
 
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
 
-import numpy as np
 import optuna
-from optuna.samplers import TPESampler
-from optuna.storages import BaseStorage, JournalStorage
-from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
+from optuna.storages import BaseStorage, fail_stale_trials
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import Trial as OptunaTrial
 
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.knobs import Setting
+from signalstorm.experiments.objectives import Objective
+from signalstorm.experiments.sampling import Seen, batch_seed, draws
 from signalstorm.experiments.search_space import SearchSpace
+from signalstorm.experiments.storage import Heartbeat, patiently
+from signalstorm.experiments.study_file import StudyFile
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
-CONSTRAINT = "never_worse"
+NEVER_WORSE = "never_worse"
 """Name of the constraint: the number of storms on which a trial is worse than the present setting."""
-STARTUP_TRIALS = 32
-"""Trials before the sampler starts to learn from them."""
-PENALTY = 10.0
-"""The sampler sees a value raised by this times the share of storms on which the trial is worse."""
 _ASKS_PER_POINT = 50
 """So many draws in search of one new point; then the space counts as searched through."""
+_ENDED = (TrialState.COMPLETE, TrialState.PRUNED)
+_OPEN = (TrialState.RUNNING, TrialState.WAITING)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a trial came to."""
+
+    value_s: float
+    """What it is ranked by: its storms' costs, as the study weighs them; an estimate if it was ended early [s]."""
+    worse: int
+    """Storms, guards included, on which it is worse than the present setting."""
+    times_s: tuple[float | None, ...]
+    """T on each storm that it met, None where not reached [s]."""
+    lost_h: tuple[float, ...]
+    """Subscriber-hours lost on each storm that it met."""
+    figures: Mapping[Objective, float] = field(default_factory=dict)
+    """Everything that can be minimised, `time` left out."""
+    excess: Mapping[str, float] = field(default_factory=dict)
+    """By how much it exceeds each limit of the study, as a share of the limit; 0 or less: it keeps it."""
+    pruned: bool = False
+    """Whether it was ended before it had met all its storms."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +76,7 @@ class Trial:
     """The point; empty for a present setting outside the search space."""
     setting: Setting
     """The legal setting, as overrides of the present one."""
-    value_s: float
-    """What it is ranked by: its storms' costs, as the study weighs them [s]."""
-    worse: int
-    """Storms, guards included, on which it is worse than the present setting."""
-    times_s: tuple[float | None, ...]
-    """T on each storm, None where not reached [s]."""
-    lost_h: tuple[float, ...]
-    """Subscriber-hours lost on each storm."""
+    scores: Scores
 
     @property
     def present(self) -> bool:
@@ -63,9 +84,34 @@ class Trial:
         return self.batch == 0
 
     @property
+    def value_s(self) -> float:
+        """What it is ranked by [s]."""
+        return self.scores.value_s
+
+    @property
+    def worse(self) -> int:
+        """Storms on which it is worse than the present setting."""
+        return self.scores.worse
+
+    @property
+    def times_s(self) -> tuple[float | None, ...]:
+        """T on each storm that it met, None where not reached [s]."""
+        return self.scores.times_s
+
+    @property
+    def lost_h(self) -> tuple[float, ...]:
+        """Subscriber-hours lost on each storm that it met."""
+        return self.scores.lost_h
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has met all its storms."""
+        return not self.scores.pruned
+
+    @property
     def feasible(self) -> bool:
-        """Whether it is worse on no storm."""
-        return self.worse == 0
+        """Whether it has met all its storms, is worse on none, and keeps every limit."""
+        return self.complete and self.worse == 0 and all(excess <= 0 for excess in self.scores.excess.values())
 
 
 @dataclass(frozen=True)
@@ -74,79 +120,188 @@ class Proposal:
 
     point: dict[str, KnobValue]
     setting: Setting
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    """What the sampler wrote beside the point."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A trial that is under way."""
+
+    trial_id: int
+    number: int
+    batch: int
+    worker: str
+    proposal: Proposal
 
 
 class Study:
     """An Optuna study that holds trials of settings."""
 
-    def __init__(self, space: SearchSpace, storage: BaseStorage, name: str, seed: int, identity: str) -> None:
+    def __init__(
+        self,
+        space: SearchSpace,
+        storage: BaseStorage,
+        name: str,
+        spec: StudyFile,
+        identity: str,
+        worker: str = "",
+    ) -> None:
         """Open the study, or create it.
 
         Args:
             space: The search space.
             storage: Where trials are kept.
             name: The study's name there.
-            seed: Seed of the sampler.
+            spec: What it searches for and how.
             identity: A hash of everything that decides what the study finds.
+            worker: Name of this process among those that share the storage; empty if none can.
 
         Raises:
             InputError: If the storage has another study of that name.
         """
-        self.space = space
-        self.seed = seed
-        self._study = optuna.create_study(study_name=name, storage=storage, direction="minimize", load_if_exists=True)
-        known = self._study.user_attrs.get("identity", identity if not self._study.trials else None)
-        if known != identity:
-            rule = f"the storage holds another study of the name {name} ({str(known)[:12]})"
-            raise wrong_input(rule, identity[:12], "give another --name", key="--storage")
-        if "identity" not in self._study.user_attrs:
-            self._study.set_user_attr("identity", identity)
+        self.space, self.spec, self.worker = space, spec, worker
+        self._storage = storage
+        directions = [StudyDirection.MINIMIZE] * len(spec.objectives)
+        self._study = self._patiently(
+            lambda: optuna.create_study(study_name=name, storage=storage, directions=directions, load_if_exists=True)
+        )
+        self._id = storage.get_study_id_from_name(name)
+        self._ended: dict[int, Trial] = {}
+        self._identities: dict[int, Setting] = {}
+        self.heartbeat = Heartbeat(storage)
+        self._check(name, identity)
 
     def trials(self) -> list[Trial]:
         """Return the finished trials by number."""
-        return [_read(trial) for trial in self._finished()]
+        for trial in self._frozen():
+            if trial.state in _ENDED and trial.number not in self._ended and "scores" in trial.user_attrs:
+                self._ended[trial.number] = _read(trial)
+        return [self._ended[number] for number in sorted(self._ended)]
 
-    def add(
-        self,
-        batch: int,
-        proposal: Proposal,
-        value_s: float,
-        worse: int,
-        times_s: Sequence[float | None],
-        lost_h: Sequence[float],
-    ) -> None:
-        """Store a finished trial, in one write."""
-        inside = set(proposal.point) == set(self.space.knobs)
-        self._study.add_trial(
-            optuna.create_trial(
-                params=proposal.point if inside else {},
-                distributions=self.space.distributions if inside else {},
-                value=value_s,
-                constraints={CONSTRAINT: float(worse)},
-                user_attrs={
-                    "batch": batch,
-                    "present": batch == 0,
-                    "setting": dict(proposal.setting),
-                    "times_s": list(times_s),
-                    "lost_h": list(lost_h),
-                },
-            )
-        )
+    def trial_count(self) -> int:
+        """Return how many trials are finished or under way."""
+        return sum(trial.state in (*_ENDED, *_OPEN) for trial in self._frozen())
+
+    def start(self, scores: Scores) -> None:
+        """Record the present setting as trial 0, where it is not yet; other processes may try the same.
+
+        Args:
+            scores: What the present setting came to.
+        """
+        present = Proposal(self.space.present_point or {}, Setting({}))
+        while True:
+            first = next((trial for trial in self._frozen() if trial.number == 0), None)
+            if first is None:
+                claim = self._create(0, present)
+                if claim.number > 0:
+                    self._fail(claim.trial_id)
+                continue
+            if first.state in _OPEN:
+                self.finish(self._claim(first), scores)
+            return
+
+    def claim(self, batch: int, proposals: Sequence[Proposal], most: int) -> list[Claim]:
+        """Claim trials for points, and return the claims that stand.
+
+        Args:
+            batch: Number of the batch.
+            proposals: The points.
+            most: Trials that the study shall end with.
+        """
+        claims = []
+        for proposal in proposals:
+            claim = self._create(batch, proposal)
+            if self.worker and not self._stands(claim, most):
+                self._fail(claim.trial_id)
+                continue
+            self.heartbeat.add(claim.trial_id)
+            claims.append(claim)
+        return claims
+
+    def finish(self, claim: Claim, scores: Scores) -> None:
+        """Finish a trial; without effect if another process did so before."""
+        trial_id = claim.trial_id
+        values = [scores.value_s, *(scores.figures.get(name, 0.0) for name in self.spec.objectives[1:])]
+        constraints = {NEVER_WORSE: float(scores.worse), **scores.excess}
+        record = {key: value for key, value in vars(scores).items() if key not in ("worse", "excess", "pruned")}
+
+        def write() -> None:
+            try:
+                self._storage.set_trial_user_attr(trial_id, "scores", record)
+                trial = OptunaTrial(self._study, trial_id)
+                for key, value in constraints.items():
+                    if key not in trial.constraints:
+                        trial.set_constraint(key, value)
+                state = TrialState.PRUNED if scores.pruned else TrialState.COMPLETE
+                self._storage.set_trial_state_values(trial_id, state, values)
+            except UpdateFinishedTrialError:
+                _log.debug("trial %d was finished by another process", claim.number)
+
+        self._storage_do(write)
+        self.heartbeat.remove(trial_id)
 
     def remember(self, key: str, value: Any) -> None:
         """Keep a value, in JSON's own types, beside the trials."""
-        self._study.set_user_attr(key, value)
+        self._storage_do(lambda: self._study.set_user_attr(key, value))
 
     def recall(self, key: str) -> Any:
         """Return a value that was kept; None if there is none."""
-        return self._study.user_attrs.get(key)
+        return self._storage_do(lambda: self._study.user_attrs).get(key)
+
+    def open_waiting(self) -> list[Claim]:
+        """Return the claims of processes that show no sign of life any more, given back by the storage."""
+        if not self.worker:
+            return []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            self._storage_do(lambda: fail_stale_trials(self._study))
+        return [self._claim(trial) for trial in self._frozen() if trial.state == TrialState.WAITING]
 
     def fail_ghosts(self) -> int:
         """Mark trials that another program left unfinished as failed; returns how many."""
-        ghosts = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING, TrialState.WAITING))
+        ghosts = [trial for trial in self._frozen() if trial.state in _OPEN and "setting" not in trial.user_attrs]
         for ghost in ghosts:
-            self._study.tell(ghost.number, state=TrialState.FAIL)
+            trial_id = self._storage.get_trial_id_from_study_id_trial_number(self._id, ghost.number)
+            self._fail(trial_id)
         return len(ghosts)
+
+    def left_open(self) -> list[Claim]:
+        """Return the claims of this worker that it did not live to finish."""
+        return [
+            self._claim(trial)
+            for trial in self._frozen()
+            if trial.state == TrialState.RUNNING and trial.user_attrs.get("worker") == self.worker and trial.number > 0
+        ]
+
+    def take(self, claim: Claim) -> bool:
+        """Take an open claim up; false if another process was faster."""
+        found = self._storage_do(lambda: self._storage.get_trial(claim.trial_id))
+        if found.state not in _OPEN:
+            return False
+        if found.state == TrialState.WAITING and not self._storage_do(
+            lambda: self._storage.set_trial_state_values(claim.trial_id, TrialState.RUNNING)
+        ):
+            return False
+        self.heartbeat.add(claim.trial_id)
+        return True
+
+    def others_open(self) -> list[Claim]:
+        """Return the claims that other processes have under way, and those given back."""
+        return [self._claim(trial) for trial in self._frozen() if trial.state in _OPEN and trial.number > 0]
+
+    def alone(self) -> bool:
+        """Tell whether no other process has searched this study."""
+        return all(trial.user_attrs.get("worker", self.worker) == self.worker for trial in self._frozen())
+
+    def known(self, batch: int) -> list[Trial]:
+        """Return the trials that the points of a batch may depend on.
+
+        While a batch runs, the next one is asked: so a batch knows what was there before the one before it. Trials of
+        other processes are known as soon as they are finished.
+        """
+        mine = {t.number for t in self._frozen() if t.user_attrs.get("worker") == self.worker}
+        return [trial for trial in self.trials() if trial.number not in mine or trial.batch < max(batch - 1, 1)]
 
     def propose(self, batch: int, count: int) -> list[Proposal]:
         """Return the points of a batch, all different and none tried in an earlier batch.
@@ -155,106 +310,171 @@ class Study:
             batch: The batch; 1 is the first.
             count: Points wanted; fewer come back where the space holds no more.
         """
-        before = [trial for trial in self._finished() if trial.user_attrs["batch"] < batch]
-        taken = {self.space.identity(_read(trial).setting) for trial in before}
-        proposals = list(self._start(taken)) if batch == 1 else []
-        seed = int(np.random.SeedSequence([self.seed, len(before)]).generate_state(1)[0])
-        for point in self._draws(before, seed, _ASKS_PER_POINT * count):
-            if len(proposals) >= count:
-                break
-            proposals += self._new(point, taken)
+        before = [
+            trial
+            for trial in self._frozen()
+            if trial.state in (*_ENDED, *_OPEN)
+            and "setting" in trial.user_attrs
+            and (trial.user_attrs.get("worker") != self.worker or trial.user_attrs["batch"] < batch)
+        ]
+        known = {trial.number: trial for trial in self.known(batch)}
+        taken = {self._identity(trial) for trial in before}
+        proposals = [p for point in self._starts(batch) for p in self._new(point, {}, taken)]
+        if len(proposals) < count:
+            seen = [self._seen(trial, known.get(trial.number)) for trial in before if trial.params]
+            asked = sum(trial.user_attrs["batch"] > 0 for trial in before)
+            seed = batch_seed(self.spec.sampler.seed, self._salt, batch)
+            drawn = draws(self.spec.sampler, self.space.distributions, seen, len(self.spec.objectives), seed, asked)
+            for _, draw in zip(range(_ASKS_PER_POINT * count), drawn, strict=False):
+                proposals += self._new(draw.params, draw.attrs, taken)
+                if len(proposals) >= count:
+                    break
         return proposals[:count]
 
-    def importance(self) -> dict[str, float] | None:
-        """Return how much each knob matters for being among the best (PED-ANOVA, sums to 1); None if unknown."""
-        if len(self.space.knobs) < 2:
-            return None
-        known = [trial for trial in self._finished() if trial.params]
-        if len(known) < STARTUP_TRIALS:
-            return None
-        scratch = optuna.create_study()
-        scratch.add_trials(known)
-        found = optuna.importance.get_param_importances(scratch)
-        return {name: round(float(found.get(name, 0.0)), 4) for name in self.space.knobs}
+    def taken(self) -> set[Setting]:
+        """Return what the network is set to in trials that are finished or under way."""
+        return {self._identity(t) for t in self._frozen() if t.state in (*_ENDED, *_OPEN) and "setting" in t.user_attrs}
 
-    def _finished(self) -> list[FrozenTrial]:
-        trials = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        return sorted(trials, key=lambda trial: trial.number)
+    def my_batches(self) -> dict[int, int]:
+        """Return the batches of this worker with the number of claims made for each."""
+        found: dict[int, int] = {}
+        for trial in self._frozen():
+            if trial.user_attrs.get("worker") == self.worker and "batch" in trial.user_attrs:
+                batch = trial.user_attrs["batch"]
+                found[batch] = found.get(batch, 0) + 1
+        return found
 
-    def _start(self, taken: set[Setting]) -> Iterator[Proposal]:
-        for point in self.space.start_points:
-            yield from self._new(point, taken)
+    def frozen_trials(self) -> list[FrozenTrial]:
+        """Return the complete trials as Optuna keeps them."""
+        return [trial for trial in self._frozen() if trial.state == TrialState.COMPLETE]
 
-    def _new(self, point: Mapping[str, Any], taken: set[Setting]) -> list[Proposal]:
+    @property
+    def optuna_study(self) -> optuna.Study:
+        """The study as Optuna knows it."""
+        return self._study
+
+    @cached_property
+    def _salt(self) -> int:
+        """A number of this worker: 0 for the one that began the study, so that alone it searches as on a journal."""
+        first = next((trial for trial in self._frozen() if trial.number == 0), None)
+        founder = "" if first is None else str(first.user_attrs.get("worker", ""))
+        return 0 if founder == self.worker else int(self.worker or "0", 16) + 1
+
+    def _check(self, name: str, identity: str) -> None:
+        """Refuse a study that belongs to something else; trials are read first, for the identity is written first."""
+        trials = self._frozen()
+        known = self.recall("identity")
+        if known is None and not trials:
+            self.remember("identity", identity)
+        elif known != identity:
+            rule = f"the storage holds another study of the name {name} ({str(known)[:12]})"
+            raise wrong_input(rule, identity[:12], "give another --name", key="--storage")
+
+    def _starts(self, batch: int) -> Iterable[Mapping[str, Any]]:
+        return self.space.start_points if batch == 1 else ()
+
+    def _seen(self, trial: FrozenTrial, known: Trial | None) -> Seen:
+        if known is None:
+            return Seen(trial.params, None, 0.0, _sampler_attrs(trial))
+        scores = known.scores
+        over = sum(min(max(excess, 0.0), 1.0) for excess in scores.excess.values())
+        burden = scores.worse / len(scores.times_s) + over
+        values = (scores.value_s, *(scores.figures.get(name, 0.0) for name in self.spec.objectives[1:]))
+        return Seen(trial.params, values, burden, _sampler_attrs(trial))
+
+    def _new(self, point: Mapping[str, Any], attrs: Mapping[str, Any], taken: set[Setting]) -> list[Proposal]:
         """Return the point's proposal and take it, or nothing if its setting is taken."""
         setting = self.space.setting(point)
         identity = self.space.identity(setting)
         if identity in taken:
             return []
         taken.add(identity)
-        return [Proposal(dict(point), setting)]
+        return [Proposal(dict(point), setting, attrs)]
 
-    def _draws(self, before: Sequence[FrozenTrial], seed: int, most: int) -> Iterator[dict[str, Any]]:
-        """Draw points from the sampler, in a scratch copy of the study."""
-        sampler = TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS, multivariate=True)
-        scratch = optuna.create_study(sampler=sampler)
-        scratch.add_trials([_scored(trial) for trial in before if trial.params])
-        for _ in range(most):
-            yield scratch.ask(self.space.distributions).params
+    def _create(self, batch: int, proposal: Proposal) -> Claim:
+        """Write a claim."""
+        inside = set(proposal.point) == set(self.space.knobs)
+        trial = optuna.create_trial(
+            state=TrialState.RUNNING,
+            params=proposal.point if inside else {},
+            distributions=self.space.distributions if inside else {},
+            user_attrs={
+                "batch": batch,
+                "present": batch == 0,
+                "worker": self.worker,
+                "setting": dict(proposal.setting),
+            },
+            system_attrs=dict(proposal.attrs),
+        )
+        before = {t.number for t in self._frozen()} if self.worker else set()
+
+        def write() -> int:
+            # A write that was done although its answer got lost is not done again.
+            for known in self._frozen() if self.worker else ():
+                mine = known.user_attrs.get("worker") == self.worker and known.number not in before
+                if mine and known.user_attrs.get("setting") == dict(proposal.setting):
+                    return self._storage.get_trial_id_from_study_id_trial_number(self._id, known.number)
+            return self._storage.create_new_trial(self._id, trial)
+
+        trial_id = self._storage_do(write)
+        number = self._storage_do(lambda: self._storage.get_trial_number_from_id(trial_id))
+        return Claim(trial_id, number, batch, self.worker, proposal)
+
+    def _stands(self, claim: Claim, most: int) -> bool:
+        """Tell whether a claim stands beside those with a lower number."""
+        older = [t for t in self._frozen() if t.number < claim.number and t.state in (*_ENDED, *_OPEN)]
+        identity = self.space.identity(claim.proposal.setting)
+        return len(older) < most and all(self._identity(trial) != identity for trial in older)
+
+    def _claim(self, trial: FrozenTrial) -> Claim:
+        trial_id = self._storage.get_trial_id_from_study_id_trial_number(self._id, trial.number)
+        attrs = trial.user_attrs
+        proposal = Proposal(dict(trial.params), Setting(attrs["setting"]), _sampler_attrs(trial))
+        return Claim(trial_id, trial.number, attrs["batch"], attrs["worker"], proposal)
+
+    def _identity(self, trial: FrozenTrial) -> Setting:
+        """Return what the network is set to in a trial."""
+        if trial.number not in self._identities:
+            self._identities[trial.number] = self.space.identity(Setting(trial.user_attrs["setting"]))
+        return self._identities[trial.number]
+
+    def _fail(self, trial_id: int) -> None:
+        def write() -> None:
+            with contextlib.suppress(UpdateFinishedTrialError):
+                self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
+
+        self._storage_do(write)
+
+    def _frozen(self) -> list[FrozenTrial]:
+        return self._storage_do(lambda: self._storage.get_all_trials(self._id, deepcopy=False))
+
+    def _storage_do(self, action: Callable[[], T]) -> T:
+        return self._patiently(action)
+
+    @staticmethod
+    def _patiently(action: Callable[[], T]) -> T:
+        return patiently(action, "the storage of trials")
 
 
-def _scored(trial: FrozenTrial) -> FrozenTrial:
-    """Return what the sampler learns from a trial: its value, raised by the share of storms on which it is worse.
-
-    Optuna ranks every trial that keeps a constraint before all that do not. Settings that change nothing keep it, so
-    with the constraint itself the sampler would gather among them.
-    """
-    worse, storms = trial.constraints[CONSTRAINT], len(trial.user_attrs["times_s"])
-    value = float(trial.value or 0.0) * (1.0 + PENALTY * worse / storms)
-    return optuna.create_trial(params=trial.params, distributions=trial.distributions, value=value)
+def _sampler_attrs(trial: FrozenTrial) -> dict[str, Any]:
+    return {key: value for key, value in trial.system_attrs.items() if not key.startswith("constraints")}
 
 
 def _read(trial: FrozenTrial) -> Trial:
+    record, constraints = trial.user_attrs["scores"], dict(trial.constraints)
+    scores = Scores(
+        value_s=float(record["value_s"]),
+        worse=round(constraints.pop(NEVER_WORSE)),
+        times_s=tuple(record["times_s"]),
+        lost_h=tuple(record["lost_h"]),
+        figures=record["figures"],
+        excess=constraints,
+        pruned=trial.state == TrialState.PRUNED,
+    )
     return Trial(
         number=trial.number,
         batch=trial.user_attrs["batch"],
         point=dict(trial.params),
         setting=Setting(trial.user_attrs["setting"]),
-        value_s=float(trial.value or 0.0),
-        worse=round(trial.constraints[CONSTRAINT]),
-        times_s=tuple(trial.user_attrs["times_s"]),
-        lost_h=tuple(trial.user_attrs["lost_h"]),
+        scores=scores,
     )
-
-
-def open_storage(url: str | None, journal: Path) -> BaseStorage:
-    """Open the storage of trials.
-
-    Args:
-        url: A database's URL, or the path of a journal file; None: the run's own journal.
-        journal: The run's own journal.
-
-    Raises:
-        InputError: If the storage cannot be opened.
-    """
-    if url is None or "://" not in url:
-        path = str(journal if url is None else url)
-        return JournalStorage(JournalFileBackend(path, lock_obj=JournalFileOpenLock(path)))
-    if url.startswith("sqlite"):
-        _log.warning("SQLite does not stand several workers at once; the journal file, the default, does")
-    try:
-        return optuna.storages.get_storage(url)
-    except Exception as error:  # each database has errors of its own
-        first = str(error).partition("\n")[0]
-        raise wrong_input(f"cannot be opened ({first})", url, "check the URL and its driver", key="--storage") from None
-
-
-@contextlib.contextmanager
-def quiet_optuna() -> Iterator[None]:
-    """Keep Optuna's own log lines off the terminal."""
-    level = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(level)

@@ -21,20 +21,23 @@ from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import SignalstormError, wrong_input
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.experiments import choice, run_files
+from signalstorm.experiments import choice, run_files, sampling
 from signalstorm.experiments.conclusion import conclusions, verdict
 from signalstorm.experiments.confirm import complete, confirm, diff, held_out, nominal
+from signalstorm.experiments.engines import Engine, make_engine
 from signalstorm.experiments.recommendation import FILE, Recommendation, ScenarioName, Search, digest, load, save
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
 from signalstorm.experiments.safe import safe_intervals
 from signalstorm.experiments.search import prepare, search
 from signalstorm.experiments.search_space import SearchSpace, search_space
+from signalstorm.experiments.sensitivity import importance
+from signalstorm.experiments.storage import open_storage, quiet_optuna
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress
-from signalstorm.experiments.study import Study, Trial, open_storage, quiet_optuna
+from signalstorm.experiments.study import Study, Trial
+from signalstorm.experiments.study_file import StudyFile, load_study
 
 _log = logging.getLogger(__name__)
 
-SAMPLER = "TPE, multivariate"
 RUNS = "runs"
 """The folder below which runs have theirs."""
 _MOST_TRIALS, _MOST_SEEDS = 1_000_000, 500
@@ -43,6 +46,7 @@ _MOST_TRIALS, _MOST_SEEDS = 1_000_000, 500
 def tune(
     scenario: str | Scenario,
     *,
+    study: StudyFile | str | os.PathLike[str] | None = None,
     knobs: Iterable[str] | None = None,
     trials: int | None = None,
     seeds: int | None = None,
@@ -50,7 +54,8 @@ def tune(
     storage: str | None = None,
     name: str | None = None,
     jobs: int | None = None,
-    seed: int = 0,
+    engine: str = "local",
+    seed: int | None = None,
     budget: Budget | None = None,
     command: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -59,15 +64,19 @@ def tune(
 
     Args:
         scenario: A scenario, the name of one that comes with the package, or a file's path.
-        knobs: The knobs to move; by default those that the scenario calls tunable.
-        trials: Settings to try, the present one included.
-        seeds: Storms of each trial.
+        study: A study file, the name of one that comes with the package, or its content; by default the default study.
+        knobs: The knobs to move; by default those of the study, or those that the scenario calls tunable.
+        trials: Settings to try, the present one included; by default as the study says.
+        seeds: Storms of each trial, the first of the search range; by default as the study says.
         out: The folder of the run; by default ``runs/<name>``.
-        storage: URL of Optuna's storage, or a journal file's path; by default a journal in the folder.
+        storage: URL of Optuna's storage, or a journal file's path; by default a journal in the folder. Several calls
+            with one storage and one name, each with a folder of its own, search together.
         name: Name of the study; by default the scenario's.
-        jobs: Threads at most; by default one per core.
-        seed: Seed of the sampler.
-        budget: How many storms and candidates to spend; ``trials`` and ``seeds`` override it.
+        jobs: Processes that run storms; by default the threads of this one.
+        engine: ``local``, or ``ray`` for a cluster.
+        seed: Seed of the sampler; by default as the study says.
+        budget: How many storms and candidates to spend, instead of what the study says; ``trials`` and ``seeds``
+            override it.
         command: The words of the command, for command.txt; by default those of the process.
         progress: Told the stage, how much of it is done, and of how much.
 
@@ -79,10 +88,13 @@ def tune(
         KeyboardInterrupt: On Ctrl-C or a request to terminate; the same call goes on where it stopped.
     """
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
-    spent = _checked(budget or Budget(), trials, seeds)
-    space = search_space(model, knobs)
+    spec = _spec(study, seed)
+    spent = _checked(budget or spec.budget_of(Budget()), trials, seeds)
+    space = search_space(model, knobs, spec.knobs)
+    sampling.check_installed(spec.sampler.kind)
+    _check_network(spec, space)
     study_name = name or model.name
-    plan = _plan(space, spent, study_name, seed)
+    plan = _plan(space, spent, study_name, spec)
     with RunFolder(Path(RUNS) / study_name if out is None else out) as folder, quiet_optuna(), _terminable():
         known = folder.claim(model, plan, command)
         finished = _finished(folder, plan) if known else None
@@ -92,10 +104,13 @@ def tune(
                 run_files.write_exports(folder, finished)
             return finished
         how = "going on with" if known else "started"
-        _say(folder, f"{how} {study_name}: {spent.trials} trials of {spent.seeds} storms")
+        _say(folder, f"{how} {study_name}: {spent.trials} trials of {len(spent.storms)} storms")
         folder.mend_journal()
-        study = Study(space, open_storage(storage, folder.journal), study_name, seed, digest(_identity(plan)))
-        return _Run(folder, space, spent, study, jobs, progress).finish()
+        opened = open_storage(storage, folder.journal)
+        worker = "" if storage is None else folder.worker()
+        held = Study(space, opened, study_name, spec, digest(_identity(plan)), worker)
+        with make_engine(engine, model, jobs) as machine:
+            return _Run(folder, space, spent, held, machine, progress).finish()
 
 
 class _Run:
@@ -107,21 +122,25 @@ class _Run:
         space: SearchSpace,
         budget: Budget,
         study: Study,
-        threads: int | None,
+        engine: Engine,
         progress: Progress | None,
     ) -> None:
         self.folder, self.space, self.budget = folder, space, budget
-        self.study, self.threads, self._progress = study, threads, progress
+        self.study, self.engine, self._progress = study, engine, progress
         self._began, self._before_s = time.monotonic(), float(study.recall("seconds") or 0.0)
 
     def finish(self) -> Recommendation:
         """Do what is still to do, and return the recommendation."""
         if ghosts := self.study.fail_ghosts():
             _say(self.folder, f"{ghosts} unfinished trials marked as failed")
-        storms = prepare(self.study, self.budget, self.threads, self._tell)
+        storms = prepare(self.study, self.budget, self.engine, self._tell)
         run_files.write_seeds(self.folder, storms, self.budget)
-        search(self.study, storms, self.budget.trials, self.threads, self._tell)
+        limit_s = self.study.spec.budget.seconds
+        deadline = None if limit_s is None else self._began + limit_s - self._before_s
+        search(self.study, storms, self.budget.trials, self.engine, self._tell, deadline)
         trials = self.study.trials()
+        if not self.study.alone():
+            _say(self.folder, "several processes searched this study, so the same command may find another setting")
         run_files.write_trials(self.folder, self.space, trials, storms)
         feasible = sum(trial.feasible for trial in trials)
         _say(self.folder, f"search finished: {feasible} of {len(trials)} settings are never worse on its storms")
@@ -130,7 +149,7 @@ class _Run:
         _say(self.folder, f"chosen: {dict(chosen.setting) or 'the present setting'}")
         record = self._record(trials, storms, chosen)
         self._tell("report", 0, 1)
-        run_files.write_series(self.folder, self.space, record.override, self.budget, self.threads)
+        run_files.write_series(self.folder, self.space, record.override, self.budget)
         save(record, self.folder.path)
         run_files.write_exports(self.folder, record)
         _say(self.folder, record.verdict)
@@ -138,11 +157,11 @@ class _Run:
 
     def _record(self, trials: Sequence[Trial], storms: Paired, chosen: choice.Choice) -> Recommendation:
         scenario, setting = self.space.scenario, chosen.setting
-        confirmed = confirm(scenario, setting, self.budget, self.threads, self._tell)
+        confirmed = confirm(scenario, setting, self.budget, self.engine, self._tell)
         as_it_is, unseen = nominal(confirmed[0]), held_out(confirmed[1])
         safe_on = chosen.storms.first(self.budget.safe)
         present, recommended = complete(self.space, Setting({})), complete(self.space, setting)
-        intervals, words = safe_intervals(self.space, setting, safe_on, self.threads, self._tell)
+        intervals, words = safe_intervals(self.space, setting, safe_on, self.engine, self._tell)
         fresh = chosen.storms.storms.numbers
         return Recommendation(
             verdict=verdict(chosen, as_it_is, unseen),
@@ -158,7 +177,7 @@ class _Run:
             safe_words=words,
             nominal=as_it_is,
             held_out=unseen,
-            importance=self.study.importance(),
+            importance=importance(self.study),
             search=Search(
                 trials=len(trials),
                 feasible=sum(trial.feasible for trial in trials),
@@ -166,10 +185,10 @@ class _Run:
                 guards=storms.storms.numbers[storms.counted :],
                 choice=fresh[: chosen.storms.counted],
                 choice_guards=fresh[chosen.storms.counted :],
-                sampler=f"{SAMPLER}, seed {self.study.seed}",
+                sampler=sampling.in_words(self.study.spec.sampler),
                 seconds=self._seconds(),
             ),
-            diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, self.budget, self.threads)),
+            diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, self.budget, self.engine)),
             versions=installed_versions(),
         ).sealed(self.folder.digests(run_files.SEARCHED))
 
@@ -178,7 +197,7 @@ class _Run:
         known = self.study.recall("choice")
         if known is not None and known["trials"] == len(trials):
             return choice.from_json(known, self.space)
-        chosen = choice.choose(self.space, trials, storms, self.budget, self.threads, self._tell)
+        chosen = choice.choose(self.space, trials, storms, self.budget, self.engine, self._tell)
         self.study.remember("choice", {"trials": len(trials), **chosen.to_json()})
         return chosen
 
@@ -192,18 +211,39 @@ class _Run:
         return round(self._before_s + time.monotonic() - self._began, 1)
 
 
+def _spec(study: StudyFile | str | os.PathLike[str] | None, seed: int | None) -> StudyFile:
+    """Return the study, with another seed where one is given."""
+    spec = StudyFile() if study is None else study if isinstance(study, StudyFile) else load_study(study)
+    if seed is None:
+        return spec
+    return spec.model_copy(update={"sampler": spec.sampler.model_copy(update={"seed": seed})})
+
+
 def _checked(budget: Budget, trials: int | None, seeds: int | None) -> Budget:
     given: dict[str, Any] = {key: value for key, value in (("trials", trials), ("seeds", seeds)) if value is not None}
-    spent = replace(budget, **given)
+    spent = replace(budget, **given, **_first(seeds))
     for key, value, most in (("--trials", spent.trials, _MOST_TRIALS), ("--seeds", spent.seeds, _MOST_SEEDS)):
         if not 1 <= value <= most:
             raise wrong_input(f"must be 1 to {most}", value, "leave it out for the default", key=key)
     return spent
 
 
-def _plan(space: SearchSpace, budget: Budget, name: str, seed: int) -> dict[str, Any]:
+def _first(seeds: int | None) -> dict[str, Any]:
+    """A number of storms means the first ones, instead of those that the study names."""
+    return {} if seeds is None else {"numbers": None}
+
+
+def _check_network(spec: StudyFile, space: SearchSpace) -> None:
+    """Refuse aims and limits that the network knows nothing of."""
+    if space.scenario.topology.imsimgr is None and "imsimgr_cpu_peak" in (*spec.objectives, *spec.constraints):
+        rule = f"the scenario {space.scenario.name} has no IMSI manager, so imsimgr_cpu_peak has no value"
+        raise wrong_input(rule, way_out="leave it out of objectives and constraints", key="--study")
+
+
+def _plan(space: SearchSpace, budget: Budget, name: str, spec: StudyFile) -> dict[str, Any]:
     """Return everything that decides what a study finds."""
     storms = asdict(budget)
+    storms["numbers"] = None if budget.numbers is None else list(budget.numbers)
     return {
         "name": name,
         "trials": storms.pop("trials"),
@@ -211,8 +251,7 @@ def _plan(space: SearchSpace, budget: Budget, name: str, seed: int) -> dict[str,
         "scenario_hash": space.scenario.hash(),
         "knobs": list(space.knobs),
         "storms": storms,
-        "sampler": SAMPLER,
-        "seed": seed,
+        "study": spec.model_dump(mode="json", exclude={"description": True, "budget": {"trials"}}),
         "version": __version__,
         "model": model_hash(),
     }

@@ -5,6 +5,7 @@ import pytest
 
 from signalstorm.envs.model.metrics import lower_bound_s
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
+from signalstorm.experiments.engines import Threads
 from signalstorm.experiments.evaluate import StormSet, evaluate
 from signalstorm.experiments.storm_sets import Budget, find_guards, float_times, is_worse, paired, plain_times
 from tests.experiments.tuning import small_scenario
@@ -19,7 +20,7 @@ def test_worse_means_more_than_2_per_cent_longer() -> None:
 def test_guards_are_the_storms_nearest_to_their_bound() -> None:
     scenario = small_scenario()
     scan = range(40, 64)
-    guards = find_guards(scenario, scan, 3, None)
+    guards = find_guards(scenario, scan, 3, Threads())
     storms = StormSet(scenario, tuple(scan), vary=True)
     times = evaluate([{}], storms).outcomes.convergence_time_s[0]
     tightness = {n: t / lower_bound_s(s) for n, t, s in zip(scan, times, storms.scenarios, strict=True) if t == t}
@@ -27,11 +28,11 @@ def test_guards_are_the_storms_nearest_to_their_bound() -> None:
 
 
 def test_no_guards_wanted_no_guards_found() -> None:
-    assert find_guards(small_scenario(), range(10), 0, None) == []
+    assert find_guards(small_scenario(), range(10), 0, Threads()) == []
 
 
 def test_guards_do_not_count_in_means() -> None:
-    found = paired(small_scenario(), range(3), [7, 9], None)
+    found = paired(small_scenario(), range(3), [7, 9], Threads())
     restricted_s = np.array([[1.0, 2.0, 3.0, 50.0, 60.0]])
     assert found.mean_s(restricted_s).tolist() == [2.0]
     assert found.present_s.shape == (5,)

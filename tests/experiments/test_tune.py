@@ -15,7 +15,7 @@ from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.experiments.evaluate import StormSet, evaluate
 from signalstorm.experiments.recommendation import Recommendation, load
 from signalstorm.experiments.tune import tune
-from tests.experiments.tuning import KNOBS, SMALL, small_scenario, write_small
+from tests.experiments.tuning import KNOBS, SMALL, small_scenario, write_small, write_study
 
 
 @pytest.fixture(scope="module")
@@ -207,24 +207,19 @@ def test_unknown_knobs_are_all_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "pcrf_rate_per_s" in err
 
 
-def test_the_command_says_1_where_nothing_is_better(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("signalstorm.experiments.tune.Budget", lambda: SMALL)
-    file, out = str(write_small(tmp_path)), str(tmp_path / "run")
-    assert _exit("tune", file, "--knobs", "t3346_s", "--trials", "4", "--out", out, "-q", "--json") == 1
+def test_the_command_says_1_where_nothing_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out, study = str(write_small(tmp_path)), str(tmp_path / "run"), ("--study", str(write_study(tmp_path)))
+    assert _exit("tune", file, "--knobs", "t3346_s", "--trials", "4", "--out", out, "-q", "--json", *study) == 1
     shown = json.loads(capsys.readouterr().out)
     assert shown["verdict"].startswith("Keep the present setting")
 
 
-def test_the_command_prints_a_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("signalstorm.experiments.tune.Budget", lambda: SMALL)
+def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = str(write_small(tmp_path)), str(tmp_path / "run")
-    code = _exit("tune", file, "--knobs", ",".join(KNOBS), "--out", out)
+    code = _exit("tune", file, "--knobs", ",".join(KNOBS), "--out", out, "--study", str(write_study(tmp_path)))
     captured = capsys.readouterr()
-    assert code == (0 if load(out).never_worse else 1)
+    record = load(out)
+    assert code == (0 if record.changed and record.never_worse else 1)
     assert "lower bound" in captured.out
     assert "not converged" in captured.out
     assert out in captured.out

@@ -27,6 +27,21 @@ def small_scenario(name: str = "small-lab") -> Scenario:
     )
 
 
+STUDY = """
+budget: {trials: 40}
+robustness: {storms: {count: 4}}
+confirmation: {candidates: 4, storms: 6, guards: 2, held_out: 6}
+"""
+"""Much the same as a study file."""
+
+
+def write_study(folder: Path, more: str = "") -> Path:
+    """Write a small study into a file."""
+    path = folder / "small-study.yaml"
+    path.write_text(STUDY + more, "utf-8")
+    return path
+
+
 def write_small(folder: Path, name: str = "small-lab") -> Path:
     """Write the small scenario into a file."""
     path = folder / f"{name}.yaml"

@@ -27,6 +27,10 @@ _log = logging.getLogger(__name__)
 
 def tune(
     scenario: ScenarioName,
+    study: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A study file, or the name of one that comes with the package."),
+    ] = None,
     knobs: Annotated[
         str | None,
         typer.Option(metavar="A,B,C", help="The knobs to move. [default: those the scenario calls tunable]"),
@@ -35,10 +39,19 @@ def tune(
         int | None, typer.Option(metavar="N", help="Settings to try, the present one included. [default: 256]")
     ] = None,
     seeds: Annotated[int | None, typer.Option(metavar="N", help="Storms of each trial. [default: 32]")] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Processes that run storms. [default: the threads of one process]"),
+    ] = None,
+    engine: Annotated[str, typer.Option(metavar="local|ray", help="Where storms run.")] = "local",
     out: Annotated[Path | None, typer.Option(help="The folder of the run. [default: runs/NAME]")] = None,
     storage: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Optuna's storage. [default: a journal file in the folder]"),
+        typer.Option(
+            metavar="URL",
+            help="Where trials are kept: a journal file, sqlite:///..., postgresql+psycopg://..., grpc://HOST:PORT. "
+            "Commands that share it and the name search together. [default: a journal file in the folder]",
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The study's name. [default: the scenario's]")] = None,
     as_json: AsJson = False,
@@ -58,8 +71,8 @@ def tune(
     try:
         with _progress(quiet=quiet) as progress:
             record = run(
-                scenario, knobs=wanted, trials=trials, seeds=seeds, out=out, storage=storage, name=name,
-                progress=progress,
+                scenario, study=study, knobs=wanted, trials=trials, seeds=seeds, jobs=jobs, engine=engine, out=out,
+                storage=storage, name=name, progress=progress,
             )  # fmt: skip
     except KeyboardInterrupt:
         print("interrupted: what is finished is kept, the same command goes on", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,237 @@
+"""Study files: what a search moves, aims at, keeps to, spends and confirms; the default is the default study."""
+
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from signalstorm.envs.model import validation, yaml_lines
+from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
+from signalstorm.envs.model.faults import in_file
+from signalstorm.envs.model.scenario_parts import Number, Part, Whole
+from signalstorm.envs.model.storms import CHOICE
+from signalstorm.envs.model.wording import nearest
+from signalstorm.experiments.objectives import OBJECTIVES, Objective, Risk
+from signalstorm.experiments.storm_sets import Budget
+
+_ENDING = ".yaml"
+Positive = Annotated[Whole, Field(ge=1)]
+Share = Annotated[Number, Field(gt=0, lt=1)]
+
+
+class KnobRange(Part):
+    """The part of a knob's range that is searched."""
+
+    low: Number | None = None
+    """Smallest value; by default that of the knob table."""
+    high: Number | None = None
+    """Largest value; by default that of the knob table."""
+    choices: tuple[str, ...] | None = None
+    """Words of a knob of words; by default all."""
+
+
+class Sampler(Part):
+    """Who proposes points."""
+
+    kind: Literal["tpe", "cma-es", "nsga2", "nsga3", "gp", "qmc", "random", "grid"] = "tpe"
+    """Tree-structured Parzen estimator (multivariate), CMA-ES, NSGA-II, NSGA-III, Gaussian process, quasi-Monte Carlo
+    (Sobol), independent random points, or a full grid."""
+    startup: Whole = 32
+    """Random points before TPE, CMA-ES and the Gaussian process begin to learn."""
+    population: Positive | None = None
+    """Points of a generation of NSGA-II, NSGA-III and CMA-ES; by default the sampler's own."""
+    points: Annotated[Whole, Field(ge=2)] = 5
+    """Values per knob of a grid."""
+    batch: Annotated[Whole, Field(ge=1, le=1024)] = 16
+    """Points that are simulated together. More keep more processors busy, fewer let the sampler learn more often."""
+    seed: Whole = 0
+    """Seed of the sampler."""
+
+
+class Pruner(Part):
+    """Who ends a trial before it has met all its storms."""
+
+    kind: Literal["none", "wilcoxon", "halving"] = "none"
+    """Nobody; the signed-rank test against the best trial over the same storms; or successive halving of a batch."""
+    first: Positive = 8
+    """Storms that every trial meets; each further step doubles them."""
+    p_threshold: Share = 0.1
+    """Wilcoxon: probability below which a trial counts as worse than the best."""
+    keep: Share = 0.5
+    """Halving: share of a batch that goes on."""
+
+
+class Limits(Part):
+    """When a search ends."""
+
+    trials: Annotated[Whole, Field(ge=1, le=1_000_000)] = 256
+    """Settings tried, the present one included."""
+    seconds: Annotated[Number, Field(gt=0)] | None = None
+    """Time after which no further trial begins; a search that ends so is not repeatable [s]."""
+    stagnation: Positive | None = None
+    """Trials in a row without a better one after which the search ends."""
+
+
+class StormRange(Part):
+    """A generator of storms: numbers at equal distances."""
+
+    first: Annotated[Whole, Field(ge=0, lt=CHOICE)] = 0
+    """The first number."""
+    count: Annotated[Whole, Field(ge=1, le=500)] = 32
+    """How many."""
+    every: Positive = 1
+    """Distance of the numbers."""
+
+
+class Robustness(Part):
+    """Which storms a trial meets, and how they are weighed."""
+
+    risk: Risk = "mean"
+    """The mean of all storms, the mean of the worst tenth (CVaR), or the worst storm."""
+    storms: StormRange | tuple[Annotated[Whole, Field(ge=0, lt=CHOICE)], ...] = StormRange()
+    """A list of storm numbers, or a generator of them; all below 10,000, the range of the search."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The storms of a trial."""
+        if isinstance(self.storms, StormRange):
+            return tuple(self.storms.first + i * self.storms.every for i in range(self.storms.count))
+        return tuple(dict.fromkeys(self.storms))
+
+    @model_validator(mode="after")
+    def _within(self) -> "Robustness":
+        if not self.numbers:
+            raise PydanticCustomError("storms", "a trial must meet at least one storm")
+        if max(self.numbers) >= CHOICE:
+            raise PydanticCustomError("storms", "storms of a search must be below 10000, others are held back")
+        return self
+
+
+class Confirmation(Part):
+    """What is spent on the best candidates."""
+
+    candidates: Positive = 12
+    """Candidates compared on fresh storms."""
+    storms: Positive = 200
+    """Storms of that comparison."""
+    guards: Whole = 48
+    """Further storms of it, on which the present setting comes closest to the lower bound."""
+    held_out: Positive = 100
+    """Storms that no choice has seen."""
+
+
+class StudyFile(Part):
+    """A study."""
+
+    description: str = ""
+    """What it is for."""
+    knobs: Mapping[str, KnobRange | None] | None = None
+    """Knobs to move and the parts of their ranges; by default those that the scenario calls tunable."""
+    objectives: Annotated[tuple[Objective, ...], Field(min_length=1)] = ("time",)
+    """What the sampler aims at. The first must be `time`, by which the choice is made."""
+    pareto: tuple[Objective, ...] = OBJECTIVES
+    """Between which the Pareto set is drawn up."""
+    constraints: Mapping[Objective, Number] = Field(default_factory=dict)
+    """Largest values that an answer may have, beside never being worse than the present setting."""
+    sampler: Sampler = Sampler()
+    """Who proposes points."""
+    pruner: Pruner = Pruner()
+    """Who ends trials early."""
+    budget: Limits = Limits()
+    """When the search ends."""
+    robustness: Robustness = Robustness()
+    """Which storms a trial meets."""
+    confirmation: Confirmation = Confirmation()
+    """What is spent on the best candidates."""
+
+    @model_validator(mode="after")
+    def _agrees(self) -> "StudyFile":
+        if self.objectives[0] != "time":
+            raise PydanticCustomError("objectives", "the first objective must be time, by which the choice is made")
+        if len(set(self.objectives)) < len(self.objectives):
+            raise PydanticCustomError("objectives", "each objective can be named once")
+        if len(self.objectives) > 1 and self.sampler.kind == "cma-es":
+            raise PydanticCustomError("objectives", "CMA-ES knows one objective; use tpe, nsga2 or nsga3 for several")
+        if len(self.objectives) > 1 and self.pruner.kind != "none":
+            raise PydanticCustomError("pruner", "trials with several objectives cannot be pruned; leave the pruner out")
+        return self
+
+    def budget_of(self, like: Budget) -> Budget:
+        """Return how many storms and candidates it spends.
+
+        Args:
+            like: Gives what a study file does not say.
+        """
+        known = vars(like) | {
+            "trials": self.budget.trials,
+            "seeds": len(self.robustness.numbers),
+            "numbers": self.robustness.numbers,
+            "risk": self.robustness.risk,
+            "candidates": self.confirmation.candidates,
+            "choice": self.confirmation.storms,
+            "choice_guards": self.confirmation.guards,
+            "held_out": self.confirmation.held_out,
+        }
+        return Budget(**known)
+
+
+def list_studies() -> list[str]:
+    """Return the names of the packaged studies, sorted."""
+    folder = resources.files("signalstorm.configs") / "studies"
+    return sorted(entry.name.removesuffix(_ENDING) for entry in folder.iterdir() if entry.name.endswith(_ENDING))
+
+
+def load_study(name_or_path: str | os.PathLike[str]) -> StudyFile:
+    """Load a study by its name, or from a file.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    text = os.fspath(name_or_path)
+    if isinstance(name_or_path, os.PathLike) or text.endswith((_ENDING, ".yml")) or {"/", os.sep} & set(text):
+        try:
+            return parse_study(Path(text).read_text("utf-8"), text)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "is not UTF-8 text"
+            raise wrong_input(f"cannot be read: {reason}", way_out="give a study file", file=text) from None
+    if text not in list_studies():
+        way_out = f"{nearest(text, list_studies())}; a file needs its path, such as ./{text}.yaml"
+        raise wrong_input("there is no such study", text, way_out, key="--study")
+    return parse_study(
+        (resources.files("signalstorm.configs") / "studies" / f"{text}{_ENDING}").read_text("utf-8"), text
+    )
+
+
+def parse_study(text: str, file: str) -> StudyFile:
+    """Read a study from the content of a file.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    try:
+        data, lines, findings = yaml_lines.read(text)
+    except yaml_lines.YamlError as error:
+        raise InputError([Fault(file, error.line, "", error.rule, ABSENT, error.way_out)]) from None
+    if not isinstance(data, dict):
+        raise wrong_input("must hold keys with values", way_out="see docs/sweeps.md", file=file)
+    study, found = validation.validate(_with_lists(data), StudyFile)
+    findings += found
+    if findings or study is None:
+        raise InputError(in_file(findings, file, lines))
+    return study
+
+
+def _with_lists(data: dict[str, Any]) -> dict[str, Any]:
+    """Take a list of knobs for a mapping without ranges."""
+    knobs = data.get("knobs")
+    named = isinstance(knobs, list) and all(isinstance(name, str) for name in knobs)
+    return {**data, "knobs": dict.fromkeys(knobs)} if named and knobs else data
+
+
+def known_objectives(imsimgr: bool) -> tuple[Objective, ...]:
+    """Return the objectives that a network has."""
+    return tuple(name for name in OBJECTIVES if imsimgr or name != "imsimgr_cpu_peak")
