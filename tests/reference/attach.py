@@ -1,14 +1,17 @@
-"""The attach procedure: transactions one after another, until one fails or none is left."""
+"""Procedures: transactions one after another, until one fails or none is left."""
 
 from collections.abc import Callable, Sequence
 from itertools import chain
 
 from tests.reference.gateway import Gateway
 from tests.reference.handset import Handset
-from tests.reference.observer import Observer
+from tests.reference.links import Signalling
 from tests.reference.server import Answer, Server
 
 Step = Callable[[Answer], None]
+
+GPRS_ATTACH = 4  # authentication information, IMEI check, update location, insert data (TS 23.060 6.5)
+GPRS_REFRESH = 2  # update location, insert data (TS 23.007)
 
 
 def eps_attach(hss: Server | None, gateway: Gateway | None, pcrf: Server | None, database: Server | None) -> list[Step]:
@@ -20,18 +23,31 @@ def eps_attach(hss: Server | None, gateway: Gateway | None, pcrf: Server | None,
     return list(chain(at_hss, at_gateway, at_pcrf, at_database))
 
 
-class Procedure:
-    """Takes admitted handsets through the steps and tells them how it ended."""
+def over(signalling: Signalling | None, messages: int) -> list[Step]:
+    """So many MAP questions, one after another; none where there are no links."""
+    return [signalling.ask] * messages if signalling is not None else []
 
-    def __init__(self, observer: Observer, steps: Sequence[Step]) -> None:
-        self._observer, self._steps = observer, steps
+
+class Procedure:
+    """Takes handsets through the steps and tells how it ended.
+
+    Args:
+        steps: The transactions.
+        done: Called with a handset behind the last step.
+        failed: Called with a handset whose step failed; the rest are never taken.
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], done: Callable[[Handset], None], failed: Callable[[Handset], None]
+    ) -> None:
+        self._steps, self._done, self._failed = steps, done, failed
 
     def begin(self, handset: Handset) -> None:
         self._take(handset, 0)
 
     def _take(self, handset: Handset, index: int) -> None:
         if index == len(self._steps):
-            self._observer.outcome(handset.accepted())
+            self._done(handset)
         else:
             self._steps[index](lambda success: self._answered(handset, index, success))
 
@@ -39,5 +55,4 @@ class Procedure:
         if success:
             self._take(handset, index + 1)
         else:
-            self._observer.outcome(False)
-            handset.refused()
+            self._failed(handset)

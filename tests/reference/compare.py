@@ -1,6 +1,7 @@
 """Compares the compiled model with the reference: medians over storms with intervals, and a verdict."""
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,7 @@ class Comparison:
     reference_collapse: Share
     kernel_collapse: Share
     on_edge: bool
+    seconds: tuple[float, float]
 
     @property
     def collapse_agrees(self) -> bool:
@@ -98,6 +100,7 @@ class Comparison:
             lines.append(_line(row.measure, row.reference, row.kernel, difference, _yes(row.agrees)))
         shares = (self.reference_collapse, self.kernel_collapse)
         lines.append(_line("not converged", *shares, "", _yes(self.collapse_agrees)))
+        lines.append(_line("seconds per storm", f"{self.seconds[0]:.3g}", f"{self.seconds[1]:.3g}", "", ""))
         where, tolerance = ("on the edge", ON_EDGE) if self.on_edge else ("away from the edge", AWAY_FROM_EDGE)
         lines.append(f"{where}: medians within {tolerance:.0%}: {'agree' if self.agrees else 'DISAGREE'}")
         return "\n".join(lines)
@@ -110,6 +113,7 @@ def compare(
     *,
     kernel: Kernel,
     on_edge: bool | None = None,
+    measures: Sequence[str] = MEASURES,
 ) -> Comparison:
     """Run the same storms on both sides.
 
@@ -119,15 +123,19 @@ def compare(
         seeds: Storms per side.
         kernel: Gives one record per seed with the fields of `Result`, as attributes or keys.
         on_edge: Whether the wider tolerance holds; by default where only some reference storms converge.
+        measures: Fields whose medians are compared.
     """
     numbers = range(seeds)
+    began_s = time.perf_counter()
     reference = [run(scenario, knobs, seed) for seed in numbers]
+    between_s = time.perf_counter()
     other = kernel(scenario, knobs, list(numbers))
+    seconds = (between_s - began_s) / seeds, (time.perf_counter() - between_s) / seeds
     collapse, other_collapse = _collapse(reference), _collapse(other)
     edge = 0 < collapse.count < seeds if on_edge is None else on_edge
     tolerance = ON_EDGE if edge else AWAY_FROM_EDGE
-    rows = [Row(name, median(_column(reference, name)), median(_column(other, name)), tolerance) for name in MEASURES]
-    return Comparison(tuple(rows), collapse, other_collapse, edge)
+    rows = [Row(name, median(_column(reference, name)), median(_column(other, name)), tolerance) for name in measures]
+    return Comparison(tuple(rows), collapse, other_collapse, edge, seconds)
 
 
 def median(values: Sequence[float]) -> Median:

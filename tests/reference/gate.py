@@ -35,7 +35,10 @@ class OpenGate:
 
 
 class PacingGate:
-    """First in, first out; a release every `1 / rate` seconds, never sooner; idle times give no credit."""
+    """First in, first out; a release every `1 / rate` seconds, never sooner; idle times give no credit.
+
+    `turned_away` hears of every request that finds the queue full, and whether it was refused.
+    """
 
     def __init__(
         self,
@@ -44,9 +47,10 @@ class PacingGate:
         observer: Observer,
         admit: Callable[[Handset], None],
         pace: Pace,
+        turned_away: Callable[[bool], None] = lambda refused: None,
     ) -> None:
         self._env, self._rng, self._observer, self._admit = env, rng, observer, admit
-        self._pace = pace
+        self._pace, self._turned_away = pace, turned_away
         self._queue: deque[tuple[Handset, object]] = deque()
         self._wake = env.event()
         env.process(self._release())
@@ -86,6 +90,7 @@ class PacingGate:
             yield self._env.timeout(1.0 / self._pace.rate)
 
     def _overflow(self, handset: Handset) -> None:
+        self._turned_away(self._pace.action != "drop")
         if self._pace.action == "drop":
             self._observer.dropped += 1
             handset.unanswered()

@@ -26,6 +26,7 @@ class Knobs:
     def __init__(self, scenario: Fields, settings: Fields) -> None:
         topology = section(scenario, "topology")
         self._gateway, self._pcrf = section(topology, "gateway"), section(topology, "pcrf")
+        self._links = section(topology, "links")
         present = dict(section(scenario, "present"))
         if settings.keys() & {"nop_rate", "nop_wait_s", *QUEUE_FORMS}:
             for form in QUEUE_FORMS:
@@ -60,6 +61,11 @@ class Knobs:
     @property
     def tx_s(self) -> float:
         return value(self._values, "diameter_tx_s", value(self._gateway, "tx_s", TX_S))
+
+    def links(self, name: str, default: float) -> float:
+        """A knob of the links, or the links' field of that name."""
+        found: float = value(self._values, name, value(self._links, name, default))
+        return found
 
     @property
     def pcrf_rate_per_s(self) -> float | None:

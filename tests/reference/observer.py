@@ -5,6 +5,7 @@ from collections import Counter
 import simpy
 
 HOUR_S = 3600.0
+MINUTE_S = 60
 EPSILON_S = 1e-9  # a sum of intervals that ends a rounding error before a full second belongs to the next one
 
 
@@ -23,7 +24,10 @@ class Tally:
 
     def peak_per_s(self, horizon_s: float) -> float:
         """The largest count in a clock second; over more than an hour, the largest mean of a clock minute."""
-        width_s = 60 if horizon_s > HOUR_S else 1
+        return self.largest_mean_per_s(MINUTE_S if horizon_s > HOUR_S else 1)
+
+    def largest_mean_per_s(self, width_s: int) -> float:
+        """The largest mean over a clock interval of so many seconds."""
         bins: Counter[int] = Counter()
         for second, count in self._per_second.items():
             bins[second // width_s] += count
@@ -31,15 +35,20 @@ class Tally:
 
 
 class Observer:
-    """The counters of one run; `without_service` are not registered now, `curve` is how that went."""
+    """The counters of one run; `without_service` are not registered now, `curve` is how that went.
+
+    `alarms` is how the number of congested links went.
+    """
 
     def __init__(self, env: simpy.Environment, without_service: int) -> None:
         self._env = env
         self.requests, self.admissions, self.create_sessions = Tally(env), Tally(env), Tally(env)
-        self.refused = self.dropped = self.expired = 0
+        self.refused = self.dropped = self.expired = self.lost = 0
+        self.refreshes = self.network_detaches = self.subscriber_detaches = 0
         self.successes = self.failures = 0
         self.without_service = without_service
         self.curve: list[tuple[float, int]] = [(0.0, without_service)]
+        self.alarms: list[tuple[float, int]] = [(0.0, 0)]
         self.restored = env.event()
 
     def request(self) -> None:
@@ -67,3 +76,7 @@ class Observer:
         self.curve.append((self._env.now, self.without_service))
         if self.without_service == 0 and not self.restored.triggered:
             self.restored.succeed()
+
+    def alarmed(self, begins: bool) -> None:
+        """A link becomes congested, or is so no longer."""
+        self.alarms.append((self._env.now, self.alarms[-1][1] + (1 if begins else -1)))

@@ -1,13 +1,27 @@
 """All handsets: how they are switched on, and what makes them lose service."""
 
+import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import simpy
 
+from tests.reference.activity import Activity
+from tests.reference.clock import after
 from tests.reference.fields import Fields, section, value
-from tests.reference.handset import ATTEMPT_LIMIT, EpsLadder, Handset, LaboratoryLadder, Ladder, Span, State
+from tests.reference.handset import (
+    ATTEMPT_LIMIT,
+    SENDS,
+    EpsLadder,
+    GprsLadder,
+    Habits,
+    Handset,
+    LaboratoryLadder,
+    Ladder,
+    Span,
+    State,
+)
 from tests.reference.observer import Observer
 
 EVERY_CLASS = "*"
@@ -19,8 +33,15 @@ def ladder(fields: Fields) -> Ladder:
     """The ladder that a class of subscribers declares."""
     if fields["kind"] == "laboratory":
         return LaboratoryLadder(span(fields["retry_refused_s"]), span(fields["retry_silent_s"]))
-    timers = {name: span(fields[name]) for name in ("t3410_s", "t3411_s", "t3402_s") if name in fields}
-    return EpsLadder(**timers, attempt_limit=value(fields, "attempt_limit", ATTEMPT_LIMIT))
+    limit = value(fields, "attempt_limit", ATTEMPT_LIMIT)
+    if fields["kind"] == "gprs":
+        timers = _timers(fields, "t3310_s", "t3311_s", "t3302_s")
+        return GprsLadder(**timers, attempt_limit=limit, sends=value(fields, "sends", SENDS))
+    return EpsLadder(**_timers(fields, "t3410_s", "t3411_s", "t3402_s"), attempt_limit=limit)
+
+
+def _timers(fields: Fields, *names: str) -> dict[str, Span]:
+    return {name: span(fields[name]) for name in names if name in fields}
 
 
 def span(written: float | Sequence[float]) -> Span:
@@ -34,9 +55,18 @@ def span(written: float | Sequence[float]) -> Span:
 class Population:
     """The classes of subscribers by name. Each is a list, so that every handset can be looked at."""
 
-    def __init__(self, env: simpy.Environment, rng: np.random.Generator, classes: Classes) -> None:
-        self._env, self._rng = env, rng
+    def __init__(
+        self,
+        env: simpy.Environment,
+        rng: np.random.Generator,
+        observer: Observer,
+        classes: Classes,
+        activity: Activity | None = None,
+    ) -> None:
+        self._env, self._rng, self._observer, self._activity = env, rng, observer, activity
         self.classes = classes
+        self._refresh: Callable[[Handset], None] = lambda handset: None
+        self._expected: set[Handset] = set()
 
     def everyone(self) -> list[Handset]:
         return [handset for members in self.classes.values() for handset in members]
@@ -63,7 +93,32 @@ class Population:
             yield self._env.timeout(self._rng.standard_exponential() / (per_s * len(members)))
             handset = members[self._rng.integers(len(members))]
             if handset.state is State.REGISTERED:
+                self._observer.subscriber_detaches += 1
                 handset.lose_service()
+
+    def forget(self, share: float, refresh: Callable[[Handset], None]) -> None:
+        """An HLR reset: a share of the registered is flagged; `refresh` takes each of them once it is active."""
+        self._refresh = refresh
+        registered = [handset for handset in self.everyone() if handset.state is State.REGISTERED]
+        for chosen in self._rng.permutation(len(registered))[: round(share * len(registered))]:
+            registered[chosen].flagged = True
+            self._expect(registered[chosen])
+
+    def _expect(self, handset: Handset) -> None:
+        """Await the next activity; one that is still awaited is as good as a new one, for it has no memory."""
+        if self._activity is None or handset in self._expected:
+            return
+        active_s = self._activity.next_s(self._env.now, self._rng)
+        if active_s < math.inf:
+            self._expected.add(handset)
+            after(self._env, active_s - self._env.now, lambda: self._active(handset))
+
+    def _active(self, handset: Handset) -> None:
+        self._expected.discard(handset)
+        if handset.flagged and handset.state is State.REGISTERED:
+            handset.state = State.REFRESHING
+            self._observer.refreshes += 1
+            self._refresh(handset)
 
     def detach(self, target: str, share: float, spread_s: float) -> None:
         """A share of the registered loses service and comes back within a time; `*` is every class."""
@@ -80,19 +135,32 @@ def populate(
     observer: Observer,
     request: Callable[[Handset], None],
     subscribers: list[Fields],
+    activity: Activity | None = None,
 ) -> Population:
-    """The handsets of a scenario; the registered and those that honour T3346 are exact shares."""
+    """The handsets of a scenario; the registered, those that honour T3346, those that power-cycle are exact shares."""
     classes = {}
     for fields in subscribers:
         timers = ladder(section(fields, "ladder"))
-        size = fields["size"]
         registered = registered_number(fields)
-        honours = rng.permutation(size) < round(size * value(fields, "honours_t3346_share", 0.0))
-        members = [Handset(env, rng, timers, bool(each), request, observer.moved) for each in honours]
+        members = [Handset(env, rng, timers, each, request, observer.moved) for each in _habits(rng, fields)]
         for handset in members[:registered]:
             handset.state = State.REGISTERED
         classes[fields["name"]] = members
-    return Population(env, rng, classes)
+    return Population(env, rng, observer, classes, activity)
+
+
+def _habits(rng: np.random.Generator, fields: Fields) -> list[Habits]:
+    size = fields["size"]
+    honours, cycles = (
+        rng.permutation(size) < round(size * value(fields, name, 0.0))
+        for name in ("honours_t3346_share", "power_cycle_share")
+    )
+    power_cycle_s = span(value(fields, "power_cycle_s", (60.0, 300.0)))
+    reattach_s = value(fields, "reattach_s", 10.0)
+    return [
+        Habits(bool(obeys), bool(impatient), power_cycle_s, reattach_s)
+        for obeys, impatient in zip(honours, cycles, strict=True)
+    ]
 
 
 def registered_number(fields: Fields) -> int:

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from tests.reference.convergence import BAND_SHARE, Curve, first_health, last_success, steady_level, time_back
 from tests.reference.fields import Fields, plain, section, value
 from tests.reference.network import Network
-from tests.reference.observer import Observer
+from tests.reference.observer import MINUTE_S, Observer
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,11 @@ class Result:
     refused: int
     dropped: int
     expired: int
+    lost: int
     create_sessions: int
+    refreshes: int
+    network_detaches: int
+    alarms: int
     convergence_time_s: float | None
     t50_s: float | None
     t75_s: float | None
@@ -29,6 +34,7 @@ class Result:
     peak_request_rate_per_s: float
     peak_admitted_rate_per_s: float
     peak_create_session_rate_per_s: float
+    peak_minute_rate_per_s: float
     without_service: Curve
 
 
@@ -61,7 +67,11 @@ def _result(observer: Observer, fields: Fields, horizon_s: float) -> Result:
         refused=observer.refused,
         dropped=observer.dropped,
         expired=observer.expired,
+        lost=observer.lost,
         create_sessions=observer.create_sessions.total(),
+        refreshes=observer.refreshes,
+        network_detaches=observer.network_detaches,
+        alarms=sum(later > earlier for (_, earlier), (_, later) in pairwise(observer.alarms)),
         convergence_time_s=_convergence_time_s(curve, fields, trigger_s, count_from_s, horizon_s),
         t50_s=time_back(curve, 0.50, count_from_s),
         t75_s=time_back(curve, 0.75, count_from_s),
@@ -69,6 +79,7 @@ def _result(observer: Observer, fields: Fields, horizon_s: float) -> Result:
         peak_request_rate_per_s=observer.requests.peak_per_s(horizon_s),
         peak_admitted_rate_per_s=observer.admissions.peak_per_s(horizon_s),
         peak_create_session_rate_per_s=observer.create_sessions.peak_per_s(horizon_s),
+        peak_minute_rate_per_s=observer.requests.largest_mean_per_s(MINUTE_S),
         without_service=curve,
     )
 

@@ -23,6 +23,10 @@ class Transaction:
         self.asked_s = asked_s
         self._answer: Answer | None = answer
 
+    @property
+    def settled(self) -> bool:
+        return self._answer is None
+
     def settle(self, success: bool) -> None:
         """Report the outcome, unless one was reported before."""
         if self._answer is not None:
@@ -60,9 +64,7 @@ class Server:
         self.other_load = other_load or Rate(0.0, 0.0)
         self.lost = 0
         self._queue: deque[Transaction | None] = deque()
-        self._wake = env.event()
-        if rate is not None and rate.ceiling > 0.0:
-            env.process(self._work(rate))
+        self._busy = False
         if self.other_load.ceiling > 0.0:
             env.process(self._disturb())
 
@@ -92,39 +94,45 @@ class Server:
             for _ in range(messages):
                 self._enter(None)
 
+    def clear(self) -> None:
+        """Everything that waits is gone; nobody is told."""
+        self._queue.clear()
+
     def _enter(self, transaction: Transaction | None) -> bool:
         if len(self._queue) >= self._buffer:
             self.lost += 1
             return False
         self._queue.append(transaction)
-        if not self._wake.triggered:
-            self._wake.succeed()
+        if not self._busy and self.rate is not None and self.rate.ceiling > 0.0:
+            self._busy = True
+            self._serve_later(self.rate)
         return True
 
     def _give_up_later(self, transaction: Transaction) -> None:
         if self._timer_s < math.inf:
             after(self._env, self._timer_s, lambda: transaction.settle(False))
 
-    def _work(self, rate: Rate) -> Generator[simpy.Event, Any, None]:
+    def _serve_later(self, rate: Rate) -> None:
+        after(self._env, self._interval_s(rate), lambda: self._serve(rate))
+
+    def _serve(self, rate: Rate) -> None:
         """Service at a varying rate by thinning: the ceiling proposes, the present rate accepts."""
-        while True:
-            if not self._queue:
-                self._wake = self._env.event()
-                yield self._wake
-            yield self._next(rate)
-            if self._accepts(rate):
-                served = self._queue.popleft()
-                if served is not None:
-                    self._finish(served)
+        if self._queue and self._accepts(rate):
+            served = self._queue.popleft()
+            if served is not None:
+                self._finish(served)
+        self._busy = bool(self._queue)
+        if self._busy:
+            self._serve_later(rate)
 
     def _disturb(self) -> Generator[simpy.Event, Any, None]:
         while True:
-            yield self._next(self.other_load)
+            yield self._env.timeout(self._interval_s(self.other_load))
             if self._accepts(self.other_load):
                 self.load()
 
-    def _next(self, rate: Rate) -> simpy.Timeout:
-        return self._env.timeout(self._rng.standard_exponential() / rate.ceiling)
+    def _interval_s(self, rate: Rate) -> float:
+        return self._rng.standard_exponential() / rate.ceiling
 
     def _accepts(self, rate: Rate) -> bool:
         present = rate.at(self._env.now)

@@ -4,7 +4,7 @@ import simpy
 
 from tests.reference.clock import after
 from tests.reference.gate import PacingGate
-from tests.reference.handset import EpsLadder, Handset, State
+from tests.reference.handset import EpsLadder, Habits, Handset, State
 from tests.reference.knobs import Pace, queue_capacity
 from tests.reference.observer import Observer
 
@@ -34,7 +34,7 @@ class Crowd:
 
     def send(self, number: int, at_s: float = 0.0) -> list[Handset]:
         handsets = [
-            Handset(self.env, self._rng, EpsLadder(), True, self.gate.arrive, lambda served: None)
+            Handset(self.env, self._rng, EpsLadder(), Habits(True), self.gate.arrive, lambda served: None)
             for _ in range(number)
         ]
         for handset in handsets:
