@@ -177,10 +177,12 @@ class Batch:
         storm = int(table[layout.P_STORM])
         self._put(storm, layout.S_SEED_LOW, keys[:, 0])
         self._put(storm, layout.S_SEED_HIGH, keys[:, 1])
+        self._put(storm, layout.S_SENDS, 1.0)
         for row, values in self._column([parameters.storm_columns(s) for s in self._storms]).items():
             self._put(storm, row, values)
         self._fill_classes()
         self._fill_links()
+        table[layout.P_UNIFORM] = self._uniform()
         self._fill_events()
         self.set_settings(self.settings)
         kpi = int(table[layout.P_KPI])
@@ -196,6 +198,15 @@ class Batch:
         over = self._rows(kpi, layout.K_COUNT)[:, layout.K_OVER, :]
         over.reshape(-1)[self.size :] = 0.0
         self._rows(kpi, layout.K_COUNT)[:, layout.K_OVER, :] = over
+
+    def _uniform(self) -> bool:
+        """Whether the handsets and links of all storms have the same timers."""
+
+        def timers(storm: Scenario) -> tuple[Any, ...]:
+            links = storm.topology.links
+            return (links and links.map_timer_s, *((group.ladder, group.power_cycle_s) for group in storm.subscribers))
+
+        return all(timers(storm) == timers(self._storms[0]) for storm in self._storms)
 
     def _fill_classes(self) -> None:
         table = self.plan.table

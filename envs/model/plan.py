@@ -51,7 +51,7 @@ class Plan:
     servers: tuple[str, ...]
     """Servers that have a queue, in the order of the procedure."""
     cohorts: tuple[tuple[int, int], ...]
-    """Class and attempt (from 1) of each cohort."""
+    """Class and attempt (from 1) of each cohort, for each send within an attempt."""
 
     @property
     def has_gate(self) -> bool:
@@ -133,10 +133,12 @@ class _Builder:
         self.scenario = scenario
         self.tile = tile
         self.names = queued_servers(scenario)
+        ladders = [scenario.subscribers[part.group].ladder for part in self.parts]
         self.cohort_list = [
             (c, attempt + 1)
-            for c, ladder in enumerate(scenario.subscribers[part.group].ladder for part in self.parts)
-            for attempt in range(_attempts(ladder) * _sends(ladder))
+            for _ in range(max(_sends(ladder) for ladder in ladders))
+            for c, ladder in enumerate(ladders)
+            for attempt in range(_attempts(ladder))
         ]
         self.cohorts = len(self.cohort_list)
         self.payload = self.cohorts + 1
@@ -170,6 +172,7 @@ class _Builder:
         )
         values = {
             layout.P_COHORTS: self.cohorts,
+            layout.P_ATTEMPTS: sum(_attempts(scenario.subscribers[part.group].ladder) for part in self.parts),
             layout.P_CLASSES: len(self.parts),
             layout.P_SERVERS: len(self.names),
             layout.P_END: self.steps(scenario.horizon_s),
@@ -213,14 +216,13 @@ class _Builder:
         for c, part in enumerate(self.parts):
             group = self.scenario.subscribers[part.group]
             limited = not isinstance(group.ladder, LaboratoryLadder)
-            count = sum(1 for cohort in self.cohort_list if cohort[0] == c)
             at = self.class_table + c * layout.PC_COUNT
             self.table[at + layout.PC_FIRST] = first
-            self.table[at + layout.PC_COHORTS] = count
+            self.table[at + layout.PC_ATTEMPTS] = _attempts(group.ladder)
             self.table[at + layout.PC_LIMITED] = limited
             self.table[at + layout.PC_GROUP] = part.group
             self.table[at + layout.PC_SENDS] = _sends(group.ladder)
-            first += count
+            first += _attempts(group.ladder)
 
     def subscribers(self, reach: Reach) -> None:
         table, classes = self.table, len(self.parts)

@@ -33,6 +33,7 @@ from signalstorm.envs.model.kernels.layout import (
     K_T95,
     K_WITHOUT,
     P_ATTACH_MESSAGES,
+    P_ATTEMPTS,
     P_BIN,
     P_CHECK,
     P_CHURN,
@@ -60,7 +61,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_STEADY_FROM,
     P_STORM,
     P_TRIGGER,
-    PC_COHORTS,
+    PC_ATTEMPTS,
     PC_COUNT,
     PC_FIRST,
     PS_BLOCK,
@@ -260,8 +261,10 @@ def _conserve(base, plan, linked, tile):
             if linked is not None:
                 total += _confirming(base, plan, c, b, tile)
             first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-            for i in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
-                total += proc[i, b] + short[i, b]
+            attempts = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]
+            for i in range(cohorts):
+                if first <= i % plan[P_ATTEMPTS] < first + attempts:
+                    total += proc[i, b] + short[i, b]
             k[K_ERROR, b] = max(k[K_ERROR, b], abs(total - size) / max(size, 1.0))
         owners = 0.0
         if plan[P_GATE] >= 0:

@@ -6,6 +6,7 @@ or timed out; whose they were follows from the pool's own mixture of classes and
 
 from numba import njit
 
+from signalstorm.envs.model.kernels.cohorts import cohorts_in_use
 from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT
 from signalstorm.envs.model.kernels.layout import (
     K_COUNT,
@@ -50,10 +51,11 @@ def exchange(base, plan, step, tile):
     detached = block(base, plan[P_DETACHED], classes, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    used = cohorts_in_use(base, plan, tile)
     # From the last message to the first: what moves on in this step is not moved twice.
     for back in range(kinds):
         m = kinds - 1 - back
-        lanes = cohorts if m < attach else classes
+        lanes = used if m < attach else classes
         pool = block(base, plan[P_POOL] + m * share * len(tile), 2 * share, tile)
         busy = 0
         for b in range(len(tile)):
@@ -71,22 +73,34 @@ def exchange(base, plan, step, tile):
             bad = min(failed[m, b] / held, 1.0 - good) if held > 0.0 else 0.0
             d[D_PART, b] = good
             d[D_DRAW, b] = bad
-            if m >= attach:
-                kpi[K_REFRESHES_FAILED, b] += bad * held
+            d[D_MEAN, b] = bad * held
             if not last:
                 send[m + 1, b] += good * held
-        for k in range(share if m < attach else lanes):
+        if m >= attach:
             for b in range(len(tile)):
-                good = d[D_PART, b] * pool[k, b]
-                bad = d[D_DRAW, b] * pool[k, b]
-                if not last:
-                    pool[share + k, b] += good
-                elif m < attach:
-                    accept[k, b] += good
+                kpi[K_REFRESHES_FAILED, b] += d[D_MEAN, b]
+        if m < attach:
+            for i in range(used + 1):
+                k = i if i < used else cohorts
+                if last:
+                    _pass_on(pool, k, accept, k, refuse, d, tile)
                 else:
-                    registered[k, b] += good
-                if m < attach:
-                    refuse[k, b] += bad
+                    _pass_on(pool, k, pool, share + k, refuse, d, tile)
+        else:
+            for k in range(classes):
+                if last:
+                    _pass_on(pool, k, registered, k, detached, d, tile)
                 else:
-                    detached[k, b] += bad
-                pool[k, b] = max(pool[k, b] - good - bad, 0.0)
+                    _pass_on(pool, k, pool, share + k, detached, d, tile)
+
+
+@njit(inline="always")
+def _pass_on(pool, k, to, into, gone, d, tile):
+    """Move the answered part of a pool's row to row ``into`` of ``to``, the failed part to ``gone``."""
+    for b in range(len(tile)):
+        held = pool[k, b]
+        good = d[D_PART, b] * held
+        bad = d[D_DRAW, b] * held
+        to[into, b] += good
+        gone[k, b] += bad
+        pool[k, b] = max(held - good - bad, 0.0)

@@ -2,6 +2,7 @@
 
 from numba import njit
 
+from signalstorm.envs.model.kernels.cohorts import cohorts_in_use
 from signalstorm.envs.model.kernels.draws import D_PART, SCRATCH_COUNT
 from signalstorm.envs.model.kernels.layout import (
     DROP,
@@ -56,13 +57,14 @@ def pace(base, plan, step, linked, tile):
         q[Q_IN, b] = 0.0
         q[Q_DRAW, b] = q[Q_MEAN, b]
     arrive = block(base, plan[P_ARRIVE], share, tile)
-    for k in range(share - 1):
+    used = cohorts_in_use(base, plan, tile)
+    for k in range(used):
         for b in range(len(tile)):
             q[Q_IN, b] += arrive[k, b]
     advance(base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_MASK], step, True, tile)
     collect(
         base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_LINES], plan[P_GATE_MASK], step, share, share,
-        plan[P_ARRIVE], plan[P_GATE_OUT], tile,
+        used, plan[P_ARRIVE], plan[P_GATE_OUT], tile,
     )  # fmt: skip
     expired = 0
     over = 0
@@ -85,12 +87,14 @@ def _release(base, plan, start, linked, tile):
     share = plan[P_COHORTS] + 1
     payload = block(base, start, share, tile)
     to = block(base, plan[P_RELEASE], share, tile)
-    for k in range(share):
+    used = cohorts_in_use(base, plan, tile)
+    for i in range(used + 1):
+        k = i if i < used else share - 1
         for b in range(len(tile)):
             to[k, b] += payload[k, b]
     if linked is not None:
         send = block(base, plan[P_SEND], 1, tile)
-        for k in range(share - 1):
+        for k in range(used):
             for b in range(len(tile)):
                 send[0, b] += payload[k, b]
 
@@ -112,16 +116,20 @@ def _overflow(base, plan, action, step, tile):
         any_over += concerned
     if any_over == 0:
         return
-    for k in range(cohorts + 1):
+    used = cohorts_in_use(base, plan, tile)
+    for i in range(used + 1):
+        k = i if i < used else cohorts
         for b in range(len(tile)):
             turned_away[k, b] = arrive[k, b] * d[D_PART, b]
     counter = K_DROPPED if action == DROP else K_REFUSED_CONGESTION
     counter = K_REFUSED_GATE_FAILURE if action == REJECT_FAILURE else counter
     for b in range(len(tile)):
-        over = 0.0
-        for k in range(cohorts):
-            over += turned_away[k, b]
-        kpi[counter, b] += over
+        d[D_PART, b] = 0.0
+    for k in range(used):
+        for b in range(len(tile)):
+            d[D_PART, b] += turned_away[k, b]
+    for b in range(len(tile)):
+        kpi[counter, b] += d[D_PART, b]
     if action == DROP:
         silence(base, plan, plan[P_GATE_OUT], False, step, tile)
     else:

@@ -3,6 +3,7 @@
 from numba import njit
 
 from signalstorm.envs.model.kernels.alarms import log_alarm
+from signalstorm.envs.model.kernels.cohorts import cohorts_in_use
 from signalstorm.envs.model.kernels.layout import (
     ALARM_IMSIMGR,
     I_BASE,
@@ -61,7 +62,9 @@ def manage(base, plan, step, tile):
         m[I_LOST, b] = min(beyond / asked, 1.0) if asked > 0.0 else 0.0
         losing += m[I_LOST, b] > 0.0
     if losing > 0:
-        for k in range(cohorts + 1):
+        used = cohorts_in_use(base, plan, tile)
+        for i in range(used + 1):
+            k = i if i < used else cohorts
             for b in range(len(tile)):
                 gone[k, b] = m[I_LOST, b] * arrive[k, b]
                 arrive[k, b] -= gone[k, b]

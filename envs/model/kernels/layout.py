@@ -5,7 +5,9 @@ one float64 array: blocks of rows (one row per quantity, e.g. one per cohort, an
 (one or more rows per past or future step). The *plan* is the int64 table of offsets and counts that says what a
 scenario has; it is the same for every storm of a batch.
 
-A *cohort* is a class and an attempt number. A *payload* is one number per cohort plus, last, the sum over its
+A *cohort* is a class, an attempt number and the number of the send within the attempt (GPRS handsets repeat an
+unanswered request). Cohorts are in order of the send, then the class, then the attempt: most storms never come to a
+second send, so all cohorts in use lie in front. A *payload* is one number per cohort plus, last, the sum over its
 requests of the step in which their handsets sent them, so that the mean age travels with the counts.
 """
 
@@ -14,6 +16,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
 # -- plan: scalars ---------------------------------------------------------------------------------------------
 (
     P_COHORTS,  # cohorts in all, K
+    P_ATTEMPTS,  # attempts of all classes together: as many cohorts for each send within an attempt
     P_CLASSES,  # subscriber classes, C
     P_SERVERS,  # servers with a queue
     P_END,  # last step of the horizon
@@ -53,6 +56,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_SHORT_LEVEL,  # offset: firing rates, then stocks
     P_SHORT_STOCK,
     P_SHORT_DEBT,  # scheduled so far less fired so far
+    P_UNIFORM,  # 1: all storms of the batch have the same timers, so a timer's place on a ring is the same for all
     P_SCATTER,  # 1: some class has timers with a spread
     P_LONG,  # offset: ring of the long wheel, C rows per step
     P_LONG_MASK,
@@ -85,14 +89,14 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_CLASS_TABLE,  # plan index of the class table
     P_SERVER_TABLE,  # plan index of the server table
     P_COUNT,
-) = range(72)
+) = range(74)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
     PC_FIRST,  # its first cohort
-    PC_COHORTS,  # its number of cohorts (attempt limit)
+    PC_ATTEMPTS,  # attempt limit
     PC_LIMITED,  # 1: attempts are limited and the long timer follows; 0: the same cohort again
-    PC_SENDS,  # requests within an attempt while no answer comes; cohorts are attempts, and sends within them
+    PC_SENDS,  # requests within an attempt while no answer comes
     PC_GROUP,  # class of the scenario that it belongs to
     PC_COUNT,
 ) = range(6)
@@ -181,13 +185,18 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_UP,  # links in service of the STP at hand
     S_STPS,  # STPs with a link in service
     S_TOTAL,  # messages sent in this step
+    S_EXPIRED,  # messages that timed out in this step on any link
+    S_FRESH,  # answered, of those queued in the step before
+    S_FRESH_LOST,  # of which the answer was lost
+    S_DISCARDED,  # messages discarded in this step
     S_BAND,  # [subscribers] allowed above the steady level
     S_YES,  # accepts of this step
     S_NO,  # refusals of this step
     S_LATE,  # accepts of this step that came too late
     S_AGE,  # [steps] mean age of this step's accepts
+    S_SENDS,  # sends within an attempt that any storm of the tile has come to; in the first column only
     S_COUNT,
-) = range(23)
+) = range(28)
 
 # -- class block -----------------------------------------------------------------------------------------------
 (
@@ -309,8 +318,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     L_EXPIRIES,  # expiries in a row without progress
     L_CONGESTED,  # 1: congestion alarm up
     L_IN,
-    L_DRAW,
-    L_LOW,
+    L_MARK,  # scratch: the state that the log of alarms is to say; how the storm's messages are to be found
     L_START,
     L_NEXT,
     L_EXPIRED,
@@ -328,7 +336,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     L_CALM,  # [steps] for which it has been
     L_LOGGED,  # 1: up by the log
     L_COUNT,
-) = range(43)
+) = range(42)
 
 # -- block of the IMSI manager ---------------------------------------------------------------------------------
 (

@@ -94,20 +94,23 @@ def advance(base, offset, ring_offset, mask, step, purging, tile):
 
 
 @njit(error_model="numpy")
-def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload, inflow_offset, out_offset, tile):
+def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload, used, inflow_offset, out_offset, tile):
     """Find the payload of what was served in time and of what timed out, then write this step's line.
 
     ``out_offset`` has two payloads, served in time and timed out; both are overwritten. The first ``stage`` numbers of
-    a payload are the first transaction's, the others follow an answer of the same server.
+    a payload are the first transaction's, the others follow an answer of the same server. Of a payload only the first
+    ``used`` numbers and the last are in use.
     """
     q = block(base, offset, Q_COUNT, tile)
     ring = block(base, ring_offset, mask + 1, tile)
     lines = block(base, lines_offset, (mask + 1) * payload, tile)
     inflow = block(base, inflow_offset, payload, tile)
     out = block(base, out_offset, 2 * payload, tile)
-    for k in range(2 * payload):
+    for i in range(used + 1):
+        k = i if i < used else payload - 1
         for b in range(len(tile)):
             out[k, b] = 0.0
+            out[payload + k, b] = 0.0
     for b in range(len(tile)):
         position = q[Q_LOW, b]
         start = q[Q_START, b]
@@ -120,7 +123,8 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload,
             if reached > position:
                 expired = max(min(reached, start) - position, 0.0)
                 fresh = max(reached - max(position, start), 0.0)
-                for k in range(payload):
+                for i in range(used + 1):
+                    k = i if i < used else payload - 1
                     line = lines[slot * payload + k, b]
                     out[k, b] += fresh * line
                     out[payload + k, b] += expired * line
@@ -129,7 +133,8 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload,
         empty = q[Q_ADMITTED_SUM, b] - q[Q_TAKEN, b] <= target
         q[Q_POINTER, b] = step if empty else pointer
     first = (step & mask) * payload
-    for k in range(payload):
+    for i in range(used + 1):
+        k = i if i < used else payload - 1
         for b in range(len(tile)):
             part = q[Q_PASS, b] if k < stage else q[Q_PASS_LATER, b]
             lines[first + k, b] = inflow[k, b] * part / q[Q_TAKEN, b] if q[Q_TAKEN, b] > 0.0 else 0.0

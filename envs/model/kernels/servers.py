@@ -176,7 +176,7 @@ def _answer(base, plan, at, step, tile):
     inflow = block(base, plan[at + PS_INFLOW], payload, tile)
     collect(
         base, offset, plan[at + PS_RING], plan[at + PS_LINES], plan[at + PS_MASK], step, plan[P_COHORTS] + 1, payload,
-        plan[at + PS_INFLOW], plan[at + PS_OUT], tile,
+        payload - 1, plan[at + PS_INFLOW], plan[at + PS_OUT], tile,
     )  # fmt: skip
     refused = 0
     lost = 0

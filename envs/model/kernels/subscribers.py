@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from signalstorm.envs.model.kernels.cohorts import cohorts_in_use, sends_in_use, use_send
 from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT, draw_poisson
 from signalstorm.envs.model.kernels.layout import (
     C_CHURN,
@@ -38,6 +39,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_ACCEPT,
     P_ARRIVE,
     P_ATTACH_MESSAGES,
+    P_ATTEMPTS,
     P_CHURN,
     P_CLASS,
     P_CLASS_TABLE,
@@ -72,7 +74,8 @@ from signalstorm.envs.model.kernels.layout import (
     P_SHORT_STOCK,
     P_STOCHASTIC,
     P_STORM,
-    PC_COHORTS,
+    P_UNIFORM,
+    PC_ATTEMPTS,
     PC_COUNT,
     PC_FIRST,
     PC_LIMITED,
@@ -94,35 +97,36 @@ from signalstorm.envs.model.kernels.layout import (
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import block
-from signalstorm.envs.model.kernels.wheel import fire, fire_drawn, put
+from signalstorm.envs.model.kernels.wheel import fire, fire_drawn, put, put_all
 
 
 @njit(error_model="numpy")
 def request(base, plan, step, linked, tile):
     """Collect this step's requests: timers that fire, idle subscribers switched on, power-cycles."""
     cohorts = plan[P_COHORTS]
+    used = cohorts_in_use(base, plan, tile)
     if plan[P_SCATTER]:
         fire_drawn(base, plan, step, tile)
     else:
         fire(
             base, plan[P_SHORT], plan[P_SHORT_MASK], plan[P_SHORT_LEVEL], plan[P_SHORT_STOCK], step, cohorts,
-            plan[P_FIRED_SHORT], tile,
+            used, plan[P_FIRED_SHORT], tile,
         )  # fmt: skip
     fire(
         base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_LEVEL], plan[P_LONG_STOCK], step, plan[P_CLASSES],
-        plan[P_FIRED_LONG], tile,
+        plan[P_CLASSES], plan[P_FIRED_LONG], tile,
     )  # fmt: skip
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
     arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
     short = block(base, plan[P_FIRED_SHORT], cohorts, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
-    for k in range(cohorts):
+    for k in range(used):
         for b in range(len(tile)):
             arrive[k, b] = short[k, b]
     _first_attempts(base, plan, step, linked, tile)
     for b in range(len(tile)):
         kpi[K_STEP_ATTEMPTS, b] = 0.0
-    for k in range(cohorts):
+    for k in range(used):
         for b in range(len(tile)):
             kpi[K_STEP_ATTEMPTS, b] += arrive[k, b]
             proc[k, b] += arrive[k, b]
@@ -240,7 +244,8 @@ def conclude(base, plan, step, linked, tile):
     for b in range(len(tile)):
         storm[S_YES, b] = 0.0
         storm[S_NO, b] = 0.0
-    for k in range(cohorts):
+    used = cohorts_in_use(base, plan, tile)
+    for k in range(used):
         for b in range(len(tile)):
             storm[S_YES, b] += accepted[k, b]
             storm[S_NO, b] += refused[k, b]
@@ -255,7 +260,8 @@ def conclude(base, plan, step, linked, tile):
         _accept(base, plan, step, tile)
     if no > 0:
         refuse(base, plan, plan[P_REFUSE], step, tile)
-    for k in range(cohorts + 1):
+    for i in range(used + 1):
+        k = i if i < used else cohorts
         for b in range(len(tile)):
             accepted[k, b] = 0.0
             refused[k, b] = 0.0
@@ -291,18 +297,20 @@ def _accept(base, plan, step, tile):
     for b in range(len(tile)):
         storm[S_AGE, b] = step - accepted[cohorts, b] / storm[S_YES, b] if storm[S_YES, b] > 0.0 else 0.0
         storm[S_LATE, b] = 0.0
-    for c in range(classes):
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    for group in range(sends_in_use(base, plan, tile) * classes):
+        before = group // classes
+        c = group % classes
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        sends = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS]
-        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
-            before = (k - first) % sends
+        first = before * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        for b in range(len(tile)):
+            # The attempt began with its first send.
+            age = storm[S_AGE, b] + (before * parameters[C_RESEND_LOW, b] if before > 0 else 0.0)
+            d[D_PART, b] = _elapsed(age, parameters[C_RESPONSE_LOW, b], parameters[C_RESPONSE_HIGH, b])
+        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             for b in range(len(tile)):
-                # The attempt began with its first send.
-                age = storm[S_AGE, b] + (before * parameters[C_RESEND_LOW, b] if before > 0 else 0.0)
-                gone = _elapsed(age, parameters[C_RESPONSE_LOW, b], parameters[C_RESPONSE_HIGH, b])
-                served = accepted[k, b] * (1.0 - gone)
-                late = accepted[k, b] - served
+                late = accepted[k, b] * d[D_PART, b]
+                served = accepted[k, b] - late
                 registered[c, b] += served
                 proc[k, b] -= served
                 kpi[K_SUCCESSES, b] += served
@@ -320,7 +328,7 @@ def _accept(base, plan, step, tile):
 @njit(inline="always")
 def _elapsed(age, low, high):
     """Share of timers, uniform between ``low`` and ``high``, that have run out at ``age``."""
-    share = (age - low) / (high - low) if age > low else 0.0
+    share = max(age - low, 0.0) / (high - low)
     return 1.0 if age >= high else share
 
 
@@ -340,32 +348,40 @@ def silence(base, plan, start, gave_up, step, tile):
     payload = block(base, start, cohorts + 1, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
+    classes = plan[P_CLASSES]
+    attempts = plan[P_ATTEMPTS]
+    used = cohorts_in_use(base, plan, tile)
     for b in range(len(tile)):
-        total = 0.0
-        for k in range(cohorts):
-            total += payload[k, b]
+        storm[S_AGE, b] = 0.0
+    for k in range(used):
+        for b in range(len(tile)):
+            storm[S_AGE, b] += payload[k, b]
+    for b in range(len(tile)):
+        total = storm[S_AGE, b]
         storm[S_AGE, b] = np.rint(step - payload[cohorts, b] / total) if total > 0.0 else 0.0
-    for c in range(plan[P_CLASSES]):
+    for group in range(sends_in_use(base, plan, tile) * classes):
+        sent = group // classes
+        c = group % classes
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS] - 1
+        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
-        sends = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS]
-        for k in range(first, last + 1):
-            left = sends - 1 - (k - first) % sends
+        left = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS] - 1 - sent
+        for k in range(sent * attempts + first, sent * attempts + last + 1):
             for b in range(len(tile)):
                 n = payload[k, b]
                 age = int(storm[S_AGE, b])
                 if n <= 0.0:
                     continue
                 proc[k, b] -= n
-                target = k + limited
+                target = k - sent * attempts + limited
                 if left > 0 and not gave_up:
+                    target = k + attempts
+                    use_send(base, plan, sent + 1, tile)
                     low = int(parameters[C_RESEND_LOW, b]) - age
                     high = int(parameters[C_RESEND_HIGH, b]) - age
                 else:
                     # The attempt is over once the sends that are left have stayed unanswered as well.
-                    target += left
                     wait = (left * int(parameters[C_RESEND_LOW, b]) if left > 0 else 0) - age
                     if limited and target > last:
                         low = int(parameters[C_SILENT_LONG_LOW, b]) + wait
@@ -389,14 +405,19 @@ def refuse(base, plan, start, step, tile):
     cohorts = plan[P_COHORTS]
     payload = block(base, start, cohorts + 1, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
-    for c in range(plan[P_CLASSES]):
+    classes = plan[P_CLASSES]
+    for group in range(sends_in_use(base, plan, tile) * classes):
+        before = group // classes * plan[P_ATTEMPTS]
+        c = group % classes
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS] - 1
+        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
-        sends = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS]
-        for k in range(first, last + 1):
-            target = first + ((k - first) // sends + 1) * sends if limited else k
+        for k in range(before + first, before + last + 1):
+            target = k - before + limited
+            if plan[P_UNIFORM]:
+                _refuse_all(base, plan, payload, c, k, target, target > last, step, tile)
+                continue
             for b in range(len(tile)):
                 n = payload[k, b]
                 if n <= 0.0:
@@ -413,16 +434,58 @@ def refuse(base, plan, start, step, tile):
 
 
 @njit(error_model="numpy")
+def _refuse_all(base, plan, payload, c, k, target, exhausted, step, tile):
+    """Do as `refuse` does for one cohort, where all storms have the same timers."""
+    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+    proc = block(base, plan[P_PROC], plan[P_COHORTS], tile)
+    for b in range(len(tile)):
+        proc[k, b] -= max(payload[k, b], 0.0)
+    if not exhausted:
+        low = int(parameters[C_REFUSED_LOW, 0])
+        high = int(parameters[C_REFUSED_HIGH, 0])
+        put_all(
+            base, plan[P_SHORT], plan[P_SHORT_MASK], plan[P_SHORT_STOCK], step, plan[P_END], plan[P_COHORTS],
+            payload, k, target, low, high, tile,
+        )  # fmt: skip
+        return
+    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    cycling = 0
+    for b in range(len(tile)):
+        n = max(payload[k, b], 0.0)
+        part = n * parameters[C_POWER_SHARE, b]
+        kpi[K_DETACH_SUBSCRIBER, b] += part
+        cycling += part > 0.0
+        d[D_MEAN, b] = part
+        d[D_DRAW, b] = n - part
+    if cycling > 0:
+        low = int(parameters[C_POWER_LOW, 0])
+        high = int(parameters[C_POWER_HIGH, 0])
+        put_all(
+            base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES],
+            d, D_MEAN, c, low, high, tile,
+        )  # fmt: skip
+    low = int(parameters[C_REFUSED_LONG_LOW, 0])
+    high = int(parameters[C_REFUSED_LONG_HIGH, 0])
+    put_all(
+        base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES],
+        d, D_DRAW, c, low, high, tile,
+    )  # fmt: skip
+
+
+@njit(error_model="numpy")
 def back_off(base, plan, start, step, tile):
     """Start T3346 in the handsets that honour it, where it was sent, and leave the others in the payload."""
     cohorts = plan[P_COHORTS]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     payload = block(base, start, cohorts + 1, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
-    for c in range(plan[P_CLASSES]):
+    classes = plan[P_CLASSES]
+    for group in range(sends_in_use(base, plan, tile) * classes):
+        c = group % classes
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+        first = group // classes * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             for b in range(len(tile)):
                 n = payload[k, b] * parameters[C_HONOURS, b]
                 if n > 0.0 and storm[S_T3346_HIGH, b] > 0.0:

@@ -8,10 +8,12 @@ back to the first attempt), because a ring as long as T3402 for every cohort wou
 
 from numba import njit
 
+from signalstorm.envs.model.kernels.cohorts import sends_in_use
 from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT, draw_poisson
 from signalstorm.envs.model.kernels.layout import (
     C_COUNT,
     C_SCATTER,
+    P_ATTEMPTS,
     P_CLASS,
     P_CLASS_TABLE,
     P_CLASSES,
@@ -23,7 +25,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_SHORT_LEVEL,
     P_SHORT_MASK,
     P_SHORT_STOCK,
-    PC_COHORTS,
+    PC_ATTEMPTS,
     PC_COUNT,
     PC_FIRST,
     SERVICE,
@@ -37,13 +39,16 @@ _TINY = 1e-12
 
 
 @njit(error_model="numpy")
-def fire(base, ring_offset, mask, level_offset, stock_offset, step, lanes, fired_offset, tile):
-    """Fire one step's owners into ``fired_offset`` (one number per lane and storm), overwriting it."""
+def fire(base, ring_offset, mask, level_offset, stock_offset, step, lanes, used, fired_offset, tile):
+    """Fire one step's owners into ``fired_offset`` (one number per lane and storm), overwriting it.
+
+    Of the ``lanes`` of the wheel only the first ``used`` hold anybody.
+    """
     ring = block(base, ring_offset + (step & mask) * lanes * len(tile), lanes, tile)
     level = block(base, level_offset, lanes, tile)
     stock = block(base, stock_offset, lanes, tile)
     fired = block(base, fired_offset, lanes, tile)
-    for lane in range(lanes):
+    for lane in range(used):
         for b in range(len(tile)):
             level[lane, b] += ring[lane, b]
             ring[lane, b] = 0.0
@@ -62,6 +67,8 @@ def fire_drawn(base, plan, step, tile):
     timers have no spread, it fires exactly what is due.
     """
     cohorts = plan[P_COHORTS]
+    classes = plan[P_CLASSES]
+    groups = sends_in_use(base, plan, tile) * classes
     ring = block(base, plan[P_SHORT] + (step & plan[P_SHORT_MASK]) * cohorts * len(tile), cohorts, tile)
     level = block(base, plan[P_SHORT_LEVEL], cohorts, tile)
     stock = block(base, plan[P_SHORT_STOCK], cohorts, tile)
@@ -71,10 +78,11 @@ def fire_drawn(base, plan, step, tile):
     for b in range(len(tile)):
         d[D_MEAN, b] = 0.0
         d[D_PART, b] = 0.0
-    for c in range(plan[P_CLASSES]):
+    for group in range(groups):
+        c = group % classes
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+        first = group // classes * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             for b in range(len(tile)):
                 level[k, b] += ring[k, b]
                 ring[k, b] = 0.0
@@ -85,10 +93,11 @@ def fire_drawn(base, plan, step, tile):
     for b in range(len(tile)):
         d[D_MEAN, b] = d[D_MEAN, b] if d[D_PART, b] >= 1.0 else 0.0
     draw_poisson(base, plan, step, TIMERS * STREAMS + SERVICE, tile)
-    for c in range(plan[P_CLASSES]):
+    for group in range(groups):
+        c = group % classes
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_COHORTS]):
+        first = group // classes * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             for b in range(len(tile)):
                 drawn = (parameters[C_SCATTER, b] > 0.0) & (d[D_MEAN, b] > 0.0)
                 part = d[D_DRAW, b] / d[D_MEAN, b] if drawn else 1.0
@@ -97,6 +106,28 @@ def fire_drawn(base, plan, step, tile):
                 debt[k, b] += level[k, b] - n
                 stock[k, b] -= n
                 fired[k, b] = n
+
+
+@njit(inline="always")
+def put_all(base, ring_offset, mask, stock_offset, step, end, lanes, counts, row, lane, low, high, tile):
+    """Do as `put` does for a row of ``counts``, one per storm, where all storms have the same delays.
+
+    Gains a factor of four on the storm's commonest act, to send the refused away until their timers run out.
+    """
+    ring = block(base, ring_offset, (mask + 1) * lanes, tile)
+    stock = block(base, stock_offset, lanes, tile)
+    first = step + max(low, 1)
+    last = max(step + high, first + 1)
+    for b in range(len(tile)):
+        stock[lane, b] += max(counts[row, b], 0.0)
+    if first <= end:
+        begin = (first & mask) * lanes + lane
+        for b in range(len(tile)):
+            ring[begin, b] += max(counts[row, b], 0.0) / (last - first)
+        if last <= end:
+            finish = (last & mask) * lanes + lane
+            for b in range(len(tile)):
+                ring[finish, b] -= max(counts[row, b], 0.0) / (last - first)
 
 
 @njit(inline="always")

@@ -136,7 +136,7 @@ def _queue_loop(
             q[Q_PATIENCE, b] = patience[step, b]
             q[Q_CAPACITY, b] = capacity[step, b]
         advance(base, 0, ring, mask, step, purging, tile)
-        collect(base, 0, ring, lines, mask, step, stage, payload, offered, leaves, tile)
+        collect(base, 0, ring, lines, mask, step, stage, payload, payload - 1, offered, leaves, tile)
         for b in range(width):
             for i in range(2):
                 for k in range(payload):
@@ -178,7 +178,7 @@ def _wheel_loop(base: Any, mask: Any, end: Any, puts: Any, fired: Any, tile: Any
     row = block(base, out, lanes, tile)
     following = 0
     for step in range(steps):
-        fire(base, 0, mask, level, stock, step, lanes, out, tile)
+        fire(base, 0, mask, level, stock, step, lanes, lanes, out, tile)
         for lane in range(lanes):
             fired[step, lane] = row[lane, 0]
         while following < len(puts) and puts[following, 0] == step:
