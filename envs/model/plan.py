@@ -331,12 +331,14 @@ class _Builder:
             return
         attach, refresh = len(PROCEDURES[self.scenario.access]), len(REFRESH_GPRS)
         kinds, classes = attach + refresh, len(self.parts)
+        rows = kinds + 2 * attach
         points = len(self.scenario.activity.points) if self.scenario.activity else 2
         mask = ring_mask(reach.link)
         links = topology.links.stps * topology.links.links_per_stp
         table[layout.P_LINKS] = links
         table[layout.P_LINKS_PER_STP] = topology.links.links_per_stp
         table[layout.P_MESSAGES] = kinds
+        table[layout.P_LINE_ROWS] = rows
         table[layout.P_ATTACH_MESSAGES] = attach
         table[layout.P_LINK_MASK] = mask
         table[layout.P_PROFILE_POINTS] = points
@@ -346,10 +348,10 @@ class _Builder:
             (layout.P_DETACHED, classes),
             (layout.P_LINK, links * layout.L_COUNT),
             (layout.P_LINK_RING, links * (mask + 1)),
-            (layout.P_LINK_LINES, (mask + 1) * kinds),
+            (layout.P_LINK_LINES, (mask + 1) * rows),
             (layout.P_LOST_RING, (mask + 1) * kinds),
-            (layout.P_SEND, kinds),
-            (layout.P_ANSWERED, kinds),
+            (layout.P_SEND, rows),
+            (layout.P_ANSWERED, rows),
             (layout.P_FAILED, kinds),
             (layout.P_POOL, (kinds + 1) * self.payload),
         ):

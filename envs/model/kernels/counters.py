@@ -77,6 +77,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_SUM_STALE,
     RECORD_COUNTERS,
     RECORD_PER_QUEUE,
+    S_ALARM,
     S_BAND,
     S_COUNT,
     S_POPULATION,
@@ -126,7 +127,7 @@ def count(base, plan, step, linked, tile):
                 if k[K_T, b] < 0.0 and k[K_WITHOUT, b] < _NOBODY:
                     k[K_T, b] = step
             else:
-                _judge(k, storm, plan, b, step)
+                _judge(k, storm, plan, b, step, linked)
             nothing_left = k[K_WITHOUT, b] < _OVER and k[K_T, b] >= 0.0
             if nothing_left and plan[P_CHURN] == 0 and step > plan[P_LAST_EVENT]:
                 k[K_OVER, b] = step
@@ -205,11 +206,14 @@ def _recover(k, b, step):
 
 
 @njit(inline="always")
-def _judge(k, storm, plan, b, step):
-    """Healthy within the band; T is the start of the first unbroken health after it was lost."""
+def _judge(k, storm, plan, b, step, linked):
+    """Healthy within the band and without a congestion alarm; T starts the first unbroken health after it was lost."""
     if step < plan[P_COUNT_FROM]:
         return
-    if k[K_WITHOUT, b] > k[K_STEADY, b] + storm[S_BAND, b]:
+    unhealthy = k[K_WITHOUT, b] > k[K_STEADY, b] + storm[S_BAND, b]
+    if linked is not None:
+        unhealthy |= storm[S_ALARM, b] > 0.0
+    if unhealthy:
         k[K_STORMED, b] = 1.0
         k[K_HEALTHY_SINCE, b] = -1.0
         return

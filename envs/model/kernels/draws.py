@@ -18,8 +18,8 @@ _CUBIC = 0.018642382500609254
 """``x (linear + cubic x^2)`` gives that sum the variance 1 and the kurtosis 3 of a normal; solved exactly."""
 _UNIT = 2.0**-32
 
-(D_MEAN, D_DRAW, D_PART, _UNIFORM, _TERM, _CUMULATED, SCRATCH_COUNT) = range(7)
-"""Rows of the scratch block: the mean goes in, the draw comes out; D_PART is free for others' shares."""
+(D_MEAN, D_DRAW, D_PART, D_TOTAL, D_TIME, D_SQUARE, _UNIFORM, _TERM, _CUMULATED, SCRATCH_COUNT) = range(10)
+"""Rows of the scratch block: the mean goes in, the draw comes out; D_PART to D_SQUARE are free for others."""
 
 
 @njit(inline="always")

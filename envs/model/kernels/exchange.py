@@ -7,7 +7,7 @@ or timed out; whose they were follows from the pool's own mixture of classes and
 from numba import njit
 
 from signalstorm.envs.model.kernels.cohorts import cohorts_in_use
-from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT
+from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, D_SQUARE, D_TIME, D_TOTAL, SCRATCH_COUNT
 from signalstorm.envs.model.kernels.layout import (
     K_COUNT,
     K_REFRESHES_FAILED,
@@ -19,12 +19,16 @@ from signalstorm.envs.model.kernels.layout import (
     P_DETACHED,
     P_FAILED,
     P_KPI,
+    P_LINE_ROWS,
     P_MESSAGES,
     P_POOL,
     P_REFUSE,
     P_REGISTERED,
     P_SCRATCH,
     P_SEND,
+    P_STORM,
+    S_COUNT,
+    S_SQUARES,
 )
 from signalstorm.envs.model.kernels.links import signal
 from signalstorm.envs.model.kernels.memory import block
@@ -42,8 +46,9 @@ def exchange(base, plan, step, tile):
     classes = plan[P_CLASSES]
     share = cohorts + 1
     signal(base, plan, step, tile)
-    send = block(base, plan[P_SEND], kinds, tile)
-    answered = block(base, plan[P_ANSWERED], kinds, tile)
+    send = block(base, plan[P_SEND], plan[P_LINE_ROWS], tile)
+    answered = block(base, plan[P_ANSWERED], plan[P_LINE_ROWS], tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     failed = block(base, plan[P_FAILED], kinds, tile)
     accept = block(base, plan[P_ACCEPT], share, tile)
     refuse = block(base, plan[P_REFUSE], share, tile)
@@ -73,6 +78,7 @@ def exchange(base, plan, step, tile):
             bad = min(failed[m, b] / held, 1.0 - good) if held > 0.0 else 0.0
             d[D_PART, b] = good
             d[D_DRAW, b] = bad
+            d[D_TOTAL, b] = held
             d[D_MEAN, b] = bad * held
             if not last:
                 send[m + 1, b] += good * held
@@ -80,8 +86,20 @@ def exchange(base, plan, step, tile):
             for b in range(len(tile)):
                 kpi[K_REFRESHES_FAILED, b] += d[D_MEAN, b]
         if m < attach:
-            for i in range(used + 1):
-                k = i if i < used else cohorts
+            # The age of those answered is that of their messages, not of all who wait: links differ in speed.
+            for b in range(len(tile)):
+                part = min(d[D_TOTAL, b] / answered[m, b], 1.0) if answered[m, b] > 0.0 else 0.0
+                d[D_TIME, b] = part * answered[kinds + m, b]
+                d[D_SQUARE, b] = part * answered[kinds + attach + m, b]
+            if last:
+                for b in range(len(tile)):
+                    accept[cohorts, b] += d[D_TIME, b]
+                    storm[S_SQUARES, b] += d[D_SQUARE, b]
+            else:
+                for b in range(len(tile)):
+                    send[kinds + m + 1, b] += d[D_TIME, b]
+                    send[kinds + attach + m + 1, b] += d[D_SQUARE, b]
+            for k in range(used):
                 if last:
                     _pass_on(pool, k, accept, k, refuse, d, tile)
                 else:

@@ -14,6 +14,7 @@ from signalstorm.envs.model.kernels.layout import (
     K_STEP_ADMITTED,
     K_STEP_ATTEMPTS,
     P_ARRIVE,
+    P_ATTACH_MESSAGES,
     P_COHORTS,
     P_GATE,
     P_GATE_LINES,
@@ -21,6 +22,8 @@ from signalstorm.envs.model.kernels.layout import (
     P_GATE_OUT,
     P_GATE_RING,
     P_KPI,
+    P_LINE_ROWS,
+    P_MESSAGES,
     P_RELEASE,
     P_SCRATCH,
     P_SEND,
@@ -88,15 +91,28 @@ def _release(base, plan, start, linked, tile):
     payload = block(base, start, share, tile)
     to = block(base, plan[P_RELEASE], share, tile)
     used = cohorts_in_use(base, plan, tile)
-    for i in range(used + 1):
-        k = i if i < used else share - 1
+    if linked is None:
+        for k in range(share):
+            for b in range(len(tile)):
+                to[k, b] += payload[k, b]
+        return
+    send = block(base, plan[P_SEND], plan[P_LINE_ROWS], tile)
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    for b in range(len(tile)):
+        d[D_PART, b] = 0.0
+    for k in range(used):
         for b in range(len(tile)):
             to[k, b] += payload[k, b]
-    if linked is not None:
-        send = block(base, plan[P_SEND], 1, tile)
-        for k in range(used):
-            for b in range(len(tile)):
-                send[0, b] += payload[k, b]
+            d[D_PART, b] += payload[k, b]
+    times = plan[P_MESSAGES]
+    squares = times + plan[P_ATTACH_MESSAGES]
+    for b in range(len(tile)):
+        n = d[D_PART, b]
+        # What the gate lets go in a step has waited equally long.
+        mean = payload[share - 1, b] / n
+        send[0, b] += n
+        send[times, b] += payload[share - 1, b]
+        send[squares, b] += mean * payload[share - 1, b] if n > 0.0 else 0.0
 
 
 @njit(error_model="numpy")

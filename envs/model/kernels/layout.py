@@ -79,17 +79,18 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_ATTACH_MESSAGES,  # of which belong to an attach, first in order
     P_LINK,  # offset: link blocks, one after another
     P_LINK_RING,  # offset: rings of each link's cumulative admissions
-    P_LINK_LINES,  # offset: ring of the mixture (per message) that all links got
+    P_LINE_ROWS,  # rows of a line: a number per kind, then per kind of an attach the sum of the steps in which its handsets sent their requests, and of the squares
+    P_LINK_LINES,  # offset: ring of lines: what one message taken in a step, by whichever link, consisted of
     P_LINK_MASK,
     P_LOST_RING,  # offset: ring of requests that will time out
-    P_SEND,  # offset: one row per kind, to be sent in this step
-    P_ANSWERED,  # offset: one row per kind, answered in time in this step
+    P_SEND,  # offset: rows of a line, to be sent in this step
+    P_ANSWERED,  # offset: rows of a line, answered in time in this step
     P_FAILED,  # offset: one row per kind, timed out in this step
     P_POOL,  # offset: for each kind a payload, who waits at this message
     P_CLASS_TABLE,  # plan index of the class table
     P_SERVER_TABLE,  # plan index of the server table
     P_COUNT,
-) = range(74)
+) = range(75)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
@@ -189,6 +190,8 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_FRESH,  # answered, of those queued in the step before
     S_FRESH_LOST,  # of which the answer was lost
     S_DISCARDED,  # messages discarded in this step
+    S_SQUARES,  # sum of the squares of the steps in which this step's accepted handsets had sent
+    S_ALARM,  # links whose congestion alarm is up
     S_BAND,  # [subscribers] allowed above the steady level
     S_YES,  # accepts of this step
     S_NO,  # refusals of this step
@@ -196,7 +199,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_AGE,  # [steps] mean age of this step's accepts
     S_SENDS,  # sends within an attempt that any storm of the tile has come to; in the first column only
     S_COUNT,
-) = range(28)
+) = range(30)
 
 # -- class block -----------------------------------------------------------------------------------------------
 (

@@ -55,6 +55,7 @@ from signalstorm.envs.model.kernels.layout import (
     LINKS,
     P_ANSWERED,
     P_FAILED,
+    P_LINE_ROWS,
     P_LINK,
     P_LINK_LINES,
     P_LINK_MASK,
@@ -68,6 +69,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_STOCHASTIC,
     P_STORM,
     P_UNIFORM,
+    S_ALARM,
     S_ANSWER_LOSS,
     S_COUNT,
     S_DISCARDED,
@@ -91,25 +93,26 @@ _REOPEN = 0.75
 def signal(base, plan, step, tile):
     """Advance all links by one step: share, queue, serve, answer; fills P_ANSWERED and P_FAILED."""
     kinds = plan[P_MESSAGES]
+    rows = plan[P_LINE_ROWS]
     mask = plan[P_LINK_MASK]
-    send = block(base, plan[P_SEND], kinds, tile)
-    lines = block(base, plan[P_LINK_LINES] + (step & mask) * kinds * len(tile), kinds, tile)
+    send = block(base, plan[P_SEND], rows, tile)
+    lines = block(base, plan[P_LINK_LINES] + (step & mask) * rows * len(tile), rows, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     for b in range(len(tile)):
         storm[S_TOTAL, b] = 0.0
-    answered = block(base, plan[P_ANSWERED], kinds, tile)
+    answered = block(base, plan[P_ANSWERED], rows, tile)
     failed = block(base, plan[P_FAILED], kinds, tile)
     for m in range(kinds):
         for b in range(len(tile)):
-            answered[m, b] = 0.0
             failed[m, b] = 0.0
             storm[S_TOTAL, b] += send[m, b]
-    for m in range(kinds):
+    for r in range(rows):
         for b in range(len(tile)):
             total = storm[S_TOTAL, b]
-            part = send[m, b] / total
-            lines[m, b] = part if total > 0.0 else 0.0
-            send[m, b] = 0.0
+            part = send[r, b] / total
+            lines[r, b] = part if total > 0.0 else 0.0
+            answered[r, b] = 0.0
+            send[r, b] = 0.0
     _share(base, plan, tile)
     for link in range(plan[P_LINKS]):
         _carry(base, plan, link, step, tile)
@@ -284,6 +287,7 @@ def _deliver(base, plan, step, tile):
     mask = plan[P_LINK_MASK]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     for b in range(width):
+        storm[S_ALARM, b] = 0.0
         storm[S_EXPIRED, b] = 0.0
         storm[S_FRESH, b] = 0.0
         storm[S_FRESH_LOST, b] = 0.0
@@ -295,6 +299,7 @@ def _deliver(base, plan, step, tile):
             k = block(base, plan[P_LINK] + link * L_COUNT * width, L_COUNT, tile)
             for b in range(width):
                 storm[S_FREE, b] += k[L_CONGESTED, b]
+                storm[S_ALARM, b] += k[L_LOGGED, b]
         for b in range(width):
             storm[S_FREE, b] *= storm[S_ANSWER_LOSS, b] / size
         for link in range(first, first + size):
@@ -325,40 +330,44 @@ def _look_up(base, plan, step, tile):
     kinds = plan[P_MESSAGES]
     mask = plan[P_LINK_MASK]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
-    lines = block(base, plan[P_LINK_LINES], (mask + 1) * kinds, tile)
+    rows = plan[P_LINE_ROWS]
+    lines = block(base, plan[P_LINK_LINES], (mask + 1) * rows, tile)
     lost = block(base, plan[P_LOST_RING], (mask + 1) * kinds, tile)
-    answered = block(base, plan[P_ANSWERED], kinds, tile)
+    answered = block(base, plan[P_ANSWERED], rows, tile)
     failed = block(base, plan[P_FAILED], kinds, tile)
     patience = block(base, plan[P_LINK], L_COUNT, tile)
     now = (step & mask) * kinds
-    one = ((step - 1) & mask) * kinds
+    sent = (step & mask) * rows
+    before = ((step - 1) & mask) * rows
+    for r in range(rows):
+        for b in range(len(tile)):
+            answered[r, b] += storm[S_FRESH, b] * lines[before + r, b]
     for m in range(kinds):
         for b in range(len(tile)):
-            answered[m, b] += storm[S_FRESH, b] * lines[one + m, b]
             failed[m, b] += lost[now + m, b]
             lost[now + m, b] = 0.0
     # Lost answers, and messages discarded beyond a queue's limit: the owners find out when their timers run out.
     if plan[P_UNIFORM]:
         patient = int(patience[L_PATIENCE, 0])
-        then = ((step - patient) & mask) * kinds
+        then = ((step - patient) & mask) * rows
         late = ((step - 1 + patient) & mask) * kinds
         last = ((step + patient) & mask) * kinds
         for m in range(kinds):
             for b in range(len(tile)):
                 failed[m, b] += storm[S_EXPIRED, b] * lines[then + m, b]
-                lost[late + m, b] += storm[S_FRESH_LOST, b] * lines[one + m, b]
+                lost[late + m, b] += storm[S_FRESH_LOST, b] * lines[before + m, b]
             for b in range(len(tile)):
-                lost[last + m, b] += storm[S_DISCARDED, b] * lines[now + m, b]
+                lost[last + m, b] += storm[S_DISCARDED, b] * lines[sent + m, b]
         return
     for b in range(len(tile)):
         patient = int(patience[L_PATIENCE, b])
-        then = ((step - patient) & mask) * kinds
+        then = ((step - patient) & mask) * rows
         late = ((step - 1 + patient) & mask) * kinds
         last = ((step + patient) & mask) * kinds
         for m in range(kinds):
             failed[m, b] += storm[S_EXPIRED, b] * lines[then + m, b]
-            lost[late + m, b] += storm[S_FRESH_LOST, b] * lines[one + m, b]
-            lost[last + m, b] += storm[S_DISCARDED, b] * lines[now + m, b]
+            lost[late + m, b] += storm[S_FRESH_LOST, b] * lines[before + m, b]
+            lost[last + m, b] += storm[S_DISCARDED, b] * lines[sent + m, b]
 
 
 @njit(error_model="numpy")
@@ -367,9 +376,10 @@ def _walk(base, plan, k, ring, step, tile):
     kinds = plan[P_MESSAGES]
     mask = plan[P_LINK_MASK]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
-    lines = block(base, plan[P_LINK_LINES], (mask + 1) * kinds, tile)
+    rows = plan[P_LINE_ROWS]
+    lines = block(base, plan[P_LINK_LINES], (mask + 1) * rows, tile)
     lost = block(base, plan[P_LOST_RING], (mask + 1) * kinds, tile)
-    answered = block(base, plan[P_ANSWERED], kinds, tile)
+    answered = block(base, plan[P_ANSWERED], rows, tile)
     for b in range(len(tile)):
         mark = k[L_MARK, b]
         if mark == 0.0:
@@ -390,10 +400,10 @@ def _walk(base, plan, k, ring, step, tile):
                 fresh = max(min(reached, served) - position, 0.0)
                 gone = reached - position - fresh
                 then = ((pointer + patience) & mask) * kinds
+                for r in range(rows):
+                    answered[r, b] += fresh * (1.0 - loss) * lines[slot * rows + r, b]
                 for m in range(kinds):
-                    line = lines[slot * kinds + m, b]
-                    answered[m, b] += fresh * (1.0 - loss) * line
-                    lost[then + m, b] += (fresh * loss + gone) * line
+                    lost[then + m, b] += (fresh * loss + gone) * lines[slot * rows + m, b]
                 position = reached
             pointer += position < target
         k[L_POINTER, b] = pointer

@@ -4,7 +4,16 @@ import numpy as np
 from numba import njit
 
 from signalstorm.envs.model.kernels.cohorts import cohorts_in_use, sends_in_use, use_send
-from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, D_PART, SCRATCH_COUNT, draw_poisson
+from signalstorm.envs.model.kernels.draws import (
+    D_DRAW,
+    D_MEAN,
+    D_PART,
+    D_SQUARE,
+    D_TIME,
+    D_TOTAL,
+    SCRATCH_COUNT,
+    draw_poisson,
+)
 from signalstorm.envs.model.kernels.layout import (
     C_CHURN,
     C_COUNT,
@@ -89,6 +98,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_DEMAND_FROM,
     S_LATE,
     S_NO,
+    S_SQUARES,
     S_T3346_HIGH,
     S_T3346_LOW,
     S_WAITING,
@@ -257,7 +267,7 @@ def conclude(base, plan, step, linked, tile):
         kpi[K_REFUSED_NETWORK, b] += storm[S_NO, b]
         kpi[K_STEP_SESSIONS, b] += storm[S_YES, b] if plan[P_SESSIONS] == -1 else 0.0
     if yes > 0:
-        _accept(base, plan, step, tile)
+        _accept(base, plan, step, linked, tile)
     if no > 0:
         refuse(base, plan, plan[P_REFUSE], step, tile)
     for i in range(used + 1):
@@ -285,7 +295,7 @@ def _detach(base, plan, step, tile):
 
 
 @njit(inline="always")
-def _accept(base, plan, step, tile):
+def _accept(base, plan, step, linked, tile):
     """Register those whose handset still waits; the others have given up, so the work was wasted."""
     cohorts = plan[P_COHORTS]
     classes = plan[P_CLASSES]
@@ -294,10 +304,19 @@ def _accept(base, plan, step, tile):
     accepted = block(base, plan[P_ACCEPT], cohorts + 1, tile)
     registered = block(base, plan[P_REGISTERED], classes, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
-    for b in range(len(tile)):
-        storm[S_AGE, b] = step - accepted[cohorts, b] / storm[S_YES, b] if storm[S_YES, b] > 0.0 else 0.0
-        storm[S_LATE, b] = 0.0
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    for b in range(len(tile)):
+        n = storm[S_YES, b]
+        mean = accepted[cohorts, b] / n
+        storm[S_AGE, b] = step - mean if n > 0.0 else 0.0
+        storm[S_LATE, b] = 0.0
+        # Ages differ by the links that the messages took: taken as uniform, with the mean and variance they have.
+        d[D_SQUARE, b] = 0.0
+        if linked is not None:
+            variance = storm[S_SQUARES, b] / n - mean * mean
+            d[D_SQUARE, b] = np.sqrt(3.0 * max(variance, 0.0)) if n > 0.0 else 0.0
+            storm[S_SQUARES, b] = 0.0
+        accepted[cohorts, b] = 0.0
     for group in range(sends_in_use(base, plan, tile) * classes):
         before = group // classes
         c = group % classes
@@ -305,8 +324,15 @@ def _accept(base, plan, step, tile):
         first = before * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for b in range(len(tile)):
             # The attempt began with its first send.
-            age = storm[S_AGE, b] + (before * parameters[C_RESEND_LOW, b] if before > 0 else 0.0)
-            d[D_PART, b] = _elapsed(age, parameters[C_RESPONSE_LOW, b], parameters[C_RESPONSE_HIGH, b])
+            ago = before * parameters[C_RESEND_LOW, b] if before > 0 else 0.0
+            low = parameters[C_RESPONSE_LOW, b] - ago
+            high = parameters[C_RESPONSE_HIGH, b] - ago
+            half = d[D_SQUARE, b]
+            age = storm[S_AGE, b]
+            d[D_PART, b] = _elapsed(age, low - half, high + half)
+            # Mean age of those who come too late.
+            d[D_TIME, b] = max(age, 0.5 * (low + age + half)) if half > 0.0 else age
+            d[D_TOTAL, b] = 0.0
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             for b in range(len(tile)):
                 late = accepted[k, b] * d[D_PART, b]
@@ -315,12 +341,14 @@ def _accept(base, plan, step, tile):
                 proc[k, b] -= served
                 kpi[K_SUCCESSES, b] += served
                 accepted[k, b] = late
-                storm[S_LATE, b] += late
+                d[D_TOTAL, b] += late
+        for b in range(len(tile)):
+            storm[S_LATE, b] += d[D_TOTAL, b]
+            accepted[cohorts, b] += d[D_TOTAL, b] * (step - d[D_TIME, b])
     late = 0
     for b in range(len(tile)):
         late += storm[S_LATE, b] > 0.0
         kpi[K_LATE, b] += storm[S_LATE, b]
-        accepted[cohorts, b] = storm[S_LATE, b] * (step - storm[S_AGE, b])
     if late > 0:
         silence(base, plan, plan[P_ACCEPT], True, step, tile)
 
