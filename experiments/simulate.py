@@ -152,6 +152,7 @@ class SimulationResult:
                     "tx": _median(tx),
                     "rx": _median(o.link_rx[name]),
                     "share": _median(share),
+                    "resent": _median(o.link_resent[name]),
                     "congested_s": _median(o.link_congested_s[name]),
                 }
             )

@@ -71,6 +71,8 @@ class Outcomes:
     """Messages sent on each signalling link."""
     link_rx: dict[str, Floats]
     """Answers received on each signalling link."""
+    link_resent: dict[str, Floats]
+    """Messages sent again on each signalling link although they had arrived."""
     link_congested_s: dict[str, Floats]
     """Time for which each link's alarm was up [s]."""
 
@@ -138,6 +140,7 @@ def outcomes(batch: Batch) -> Outcomes:
         queue_peak={name: q[layout.Q_PEAK] for name, q in queues.items()},
         link_tx={name: links[i, layout.L_SUM_TX] for i, name in enumerate(names_of_links)},
         link_rx={name: links[i, layout.L_SUM_RX] for i, name in enumerate(names_of_links)},
+        link_resent={name: links[i, layout.L_RESENT] for i, name in enumerate(names_of_links)},
         link_congested_s={name: links[i, layout.L_SUM_CONGESTED] * dt for i, name in enumerate(names_of_links)},
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.knob_table import ACKNOWLEDGEMENT_DELAY_MS
 from signalstorm.envs.model.knobs import OFF, resolve
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_parts import GprsLadder, LaboratoryLadder
@@ -313,6 +314,7 @@ def link_rows(fields: Mapping[str, Floats], settings: Floats, dt: float) -> dict
         layout.L_RTO_MAX: steps("rto_max_ms"),
         layout.L_RETRANSMISSIONS: _override(fields["max_assoc_retx"], knob["max_assoc_retx"]),
         layout.L_PATIENCE: np.maximum(np.rint(fields["map_timer_s"] / dt), 1.0),
+        layout.L_ACK_DELAY: np.full_like(fields["window"], ACKNOWLEDGEMENT_DELAY_MS / 1000.0 / dt),
         layout.L_HOLD: np.full_like(fields["window"], max(round(ALARM_HOLD_S / dt), 1)),
     }
 

@@ -30,6 +30,7 @@ class Marks:
     max_assoc_retx: int = 10
     map_timer_s: float = 30.0
     answer_loss_share: float = 0.0
+    ack_delay_s: float = 0.2
 
 
 class Link:
@@ -62,6 +63,8 @@ class Link:
         self._in_a_row = self._closing = 0
         self._association = object()
         self._trickling = False
+        self.resent = 0
+        self._unacknowledged: object | None = None
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -124,7 +127,26 @@ class Link:
 
     def _hand_over(self, question: Transaction) -> None:
         association = self._association
+        if self.rto_s <= self._marks.ack_delay_s:
+            self._await_acknowledgement()
         self.stp.ask(lambda _: self._served(association, question))
+
+    def _await_acknowledgement(self) -> None:
+        """The peer acknowledges every second message at once, a lone one after its delay (RFC 9260 6.2)."""
+        if self._unacknowledged is not None:
+            self._unacknowledged = None
+            return
+        first = self._unacknowledged = object()
+        after(self._env, self.rto_s, lambda: self._send_again(first))
+        after(self._env, self._marks.ack_delay_s, lambda: self._acknowledged(first))
+
+    def _send_again(self, first: object) -> None:
+        """T3 runs out although the message has arrived: the peer drops the copy."""
+        self.resent += self._unacknowledged is first
+
+    def _acknowledged(self, first: object) -> None:
+        if self._unacknowledged is first:
+            self._unacknowledged = None
 
     def _served(self, association: object, question: Transaction) -> None:
         """The STP has taken a message out of its window, towards HLR or EIR, which answer at once."""

@@ -168,3 +168,19 @@ def test_a_link_known_to_be_down_gets_nothing() -> None:
     rig.env.run(until=60.0)
     assert all(success for _, success in rig.outcomes)
     assert rig.links[0].sent == 0
+
+
+def resent_share(load_per_s: float, rto_s: float) -> float:
+    """Resends per message of 4,000 that arrive as a Poisson process, none of which is lost."""
+    rig = Rig(replace(MARKS, rto_min_s=rto_s), rate=1e4)
+    for at_s in np.cumsum(np.random.default_rng(7).exponential(1.0 / load_per_s, 4000)):
+        rig.ask(1, at_s)
+    rig.env.run()
+    assert all(success for _, success in rig.outcomes)
+    return rig.links[0].resent / rig.links[0].sent
+
+
+def test_a_low_rto_sends_lone_messages_again() -> None:
+    assert resent_share(0.01, 0.1) > 0.98
+    assert resent_share(100.0, 0.1) < 0.01
+    assert resent_share(1.0, 0.3) == 0.0

@@ -338,8 +338,11 @@ requests of the step in which their handsets sent them, so that the mean age tra
     L_HOLD,  # [steps] for which a link is free of congestion before the log of alarms says so
     L_CALM,  # [steps] for which it has been
     L_LOGGED,  # 1: up by the log
+    L_ACK_DELAY,  # [steps] for which the peer may hold an acknowledgement back
+    L_TX_BEFORE,  # sent until the step before
+    L_RESENT,  # cumulative resends of what had arrived
     L_COUNT,
-) = range(42)
+) = range(45)
 
 # -- block of the IMSI manager ---------------------------------------------------------------------------------
 (

@@ -84,6 +84,7 @@ from signalstorm.envs.model.kernels.layout import (
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.resends import count_resends
 
 _REOPEN = 0.75
 """A peer that sends window updates does so when a quarter of its buffer is free (RFC 9260 6.2)."""
@@ -116,6 +117,7 @@ def signal(base, plan, step, tile):
     _share(base, plan, tile)
     for link in range(plan[P_LINKS]):
         _carry(base, plan, link, step, tile)
+        count_resends(base, plan, link, tile)
     _deliver(base, plan, step, tile)
     _count_answers(base, plan, tile)
 

@@ -14,10 +14,10 @@ LINK = one_link(rate_per_s=RATE, window=400.0)
 QUICK: Fields = {"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}
 
 
-def stalled(**fields: object) -> Scenario:
+def stalled() -> Scenario:
     """One link at four fifths of its rate, whose peer keeps its window at 0 from 100 s to 700 s."""
     timeline = [event("capacity", SINCE_S, value=0.0), event("capacity", UNTIL_S, value=RATE)]
-    return network(LINK, load_per_s=160.0, timeline=timeline, **{"horizon_s": 900.0, **fields})
+    return network(LINK, load_per_s=160.0, timeline=timeline, horizon_s=900.0)
 
 
 @pytest.fixture(scope="module")
