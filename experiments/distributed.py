@@ -42,7 +42,7 @@ class Cluster:
         try:
             import ray
         except ImportError:
-            way_out = "pip install 'signalstorm[distributed]', or use --engine local"
+            way_out = "install it with pip install 'signalstorm[distributed]', or use --engine local"
             raise wrong_input("needs Ray, which this installation lacks", ABSENT, way_out, key="--engine") from None
         self._ray = ray
         self._own = not ray.is_initialized()

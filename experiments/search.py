@@ -131,7 +131,7 @@ class _Search:
         for number in sorted({batch, last + 1}):
             # What was there before limits a batch, not what is there now: taken up again, it has to be equal.
             before = sum(count for known, count in made.items() if known < number)
-            room = self.trials - before if self.study.alone() else self.trials
+            room = self.trials - (before if self.study.alone() else self.study.trial_count())
             proposals = self.study.propose(number, min(size, room))
             taken = self.study.taken()
             fresh = [p for p in proposals if self.study.space.identity(p.setting) not in taken]

@@ -211,6 +211,8 @@ class Study:
         """
         claims = []
         for proposal in proposals:
+            if self.worker and self.trial_count() >= most:
+                break
             claim = self._create(batch, proposal)
             if self.worker and not self._stands(claim, most):
                 self._fail(claim.trial_id)
@@ -371,7 +373,8 @@ class Study:
             raise wrong_input(rule, identity[:12], "give another --name", key="--storage")
 
     def _starts(self, batch: int) -> Iterable[Mapping[str, Any]]:
-        return self.space.start_points if batch == 1 else ()
+        """Points that are worth a trial before the sampler knows anything; one process is enough to try them."""
+        return self.space.start_points if batch == 1 and self._salt == 0 else ()
 
     def _seen(self, trial: FrozenTrial, known: Trial | None) -> Seen:
         if known is None:
@@ -406,14 +409,16 @@ class Study:
             },
             system_attrs=dict(proposal.attrs),
         )
-        before = {t.number for t in self._frozen()} if self.worker else set()
+        tried = False
 
         def write() -> int:
             # A write that was done although its answer got lost is not done again.
-            for known in self._frozen() if self.worker else ():
-                mine = known.user_attrs.get("worker") == self.worker and known.number not in before
-                if mine and known.user_attrs.get("setting") == dict(proposal.setting):
+            nonlocal tried
+            for known in self._frozen() if tried else ():
+                mine = known.user_attrs.get("worker") == self.worker and known.user_attrs.get("batch") == batch
+                if mine and known.user_attrs["setting"] == dict(proposal.setting) and known.state in _OPEN:
                     return self._storage.get_trial_id_from_study_id_trial_number(self._id, known.number)
+            tried = True
             return self._storage.create_new_trial(self._id, trial)
 
         trial_id = self._storage_do(write)

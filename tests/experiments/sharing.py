@@ -1,0 +1,65 @@
+"""Processes that search together, and what they leave behind."""
+
+import csv
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import optuna
+from optuna.trial import TrialState
+
+from signalstorm.experiments.storage import open_storage
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "together"
+_SCRIPT = """
+import sys
+from dataclasses import replace
+from signalstorm.experiments.tune import tune
+from tests.experiments.tuning import KNOBS, SMALL, small_scenario
+if __name__ == "__main__":
+    out, storage, trials = sys.argv[1:4]
+    tune(small_scenario(), knobs=KNOBS, out=out, budget=replace(SMALL, trials=int(trials)), storage=storage or None,
+         name="together")
+"""
+
+
+def start(folder: Path, storage: str, trials: int) -> subprocess.Popen[bytes]:
+    """Start a process that searches, in a folder of its own and a process group of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    with (folder.parent / f"{folder.name}.err").open("ab") as err:
+        return subprocess.Popen(
+            [sys.executable, "-c", _SCRIPT, str(folder), storage, str(trials)],
+            env=environment, stderr=err, start_new_session=True,
+        )  # fmt: skip
+
+
+def finish(processes: list[subprocess.Popen[bytes]], folders: list[Path], timeout_s: float = 280) -> None:
+    """Wait for processes, all of which have to end well."""
+    for process, folder in zip(processes, folders, strict=True):
+        code = process.wait(timeout=timeout_s)
+        assert code == 0, (folder.parent / f"{folder.name}.err").read_text()[-3000:]
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    """Return the trials that a folder lists."""
+    with (folder / "trials.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def check_together(folders: list[Path], storage: str, trials: int) -> None:
+    """Check that all list the same trials: as many as asked, none twice, none left open."""
+    listed = [rows(folder) for folder in folders]
+    assert all(table == listed[0] for table in listed)
+    assert len(listed[0]) == trials
+    settings = {
+        tuple(value for key, value in row.items() if key.startswith(("nop_", "diameter_"))) for row in listed[0]
+    }
+    assert len(settings) == trials
+    study = optuna.load_study(study_name=NAME, storage=open_storage(storage, folders[0]))
+    states = Counter(trial.state for trial in study.get_trials(deepcopy=False))
+    assert states[TrialState.COMPLETE] == trials
+    assert set(states) <= {TrialState.COMPLETE, TrialState.FAIL}
+    assert study.get_trials(deepcopy=False)[0].user_attrs["present"]

@@ -1,0 +1,147 @@
+"""Stores of trials: what can be opened, who may share it, what it survives."""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from optuna.exceptions import StorageInternalError
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError, ProgrammingError
+
+from signalstorm.envs.model.errors import InputError
+from signalstorm.experiments.storage import open_storage, patiently
+from tests.experiments import sharing
+from tests.experiments.postgres import Postgres, postgres
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Postgres]:
+    with postgres(tmp_path / "postgres") as running:
+        yield running
+
+
+def test_an_action_is_tried_again_while_the_storage_is_away() -> None:
+    answers = iter([StorageInternalError("away"), OperationalError("x", {}, Exception("away")), 7])
+
+    def action() -> int:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert patiently(action, "the storage") == 7
+
+
+def test_patience_has_an_end() -> None:
+    def action() -> None:
+        raise StorageInternalError("away for good")
+
+    with pytest.raises(StorageInternalError, match="for good"):
+        patiently(action, "the storage", longest_s=0.1)
+
+
+def test_a_mistake_is_not_tried_again() -> None:
+    calls = []
+
+    def action() -> None:
+        calls.append(1)
+        raise KeyError("no such trial")
+
+    with pytest.raises(KeyError):
+        patiently(action, "the storage")
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("url", ["nothing://here", "postgresql+psycopg://nobody@127.0.0.1:1/none"])
+def test_a_storage_that_cannot_be_opened_is_wrong_input(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--storage: cannot be opened"):
+        open_storage(url, tmp_path / "journal.log")
+
+
+def test_two_processes_search_together_over_a_journal(tmp_path: Path) -> None:
+    _together(2, str(tmp_path / "shared.log"), tmp_path, trials=50)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["journal", "sqlite"])
+def test_eight_processes_share_one_fresh_file(kind: str, tmp_path: Path) -> None:
+    url = str(tmp_path / "shared.log") if kind == "journal" else f"sqlite:///{tmp_path}/shared.db"
+    _together(8, url, tmp_path, trials=100)
+
+
+@pytest.mark.long
+def test_eight_processes_share_one_fresh_postgresql_database(server: Postgres, tmp_path: Path) -> None:
+    _together(8, server.url, tmp_path, trials=100)
+
+
+@pytest.mark.long
+def test_eight_processes_share_one_fresh_proxy(tmp_path: Path) -> None:
+    pytest.importorskip("grpc", reason="grpcio is not installed: pip install 'signalstorm[distributed]'")
+    port = 13999
+    context = multiprocessing.get_context("spawn")
+    proxy = context.Process(target=serve, args=(f"sqlite:///{tmp_path}/behind.db", port), daemon=True)
+    proxy.start()
+    try:
+        _together(8, f"grpc://127.0.0.1:{port}", tmp_path, trials=100)
+    finally:
+        proxy.kill()
+        proxy.join()
+
+
+def serve(url: str, port: int) -> None:
+    """Run a proxy before a database, as docs/sweeps.md shows it."""
+    from optuna.storages import get_storage, run_grpc_proxy_server
+
+    run_grpc_proxy_server(get_storage(url), host="127.0.0.1", port=port)
+
+
+def test_a_search_outlives_a_restart_of_postgresql(server: Postgres, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    process = sharing.start(folder, server.url, 60)
+    _wait_for(server.url, 15)
+    server.stop()
+    time.sleep(1.0)
+    assert process.poll() is None
+    server.start()
+    sharing.finish([process], [folder])
+    sharing.check_together([folder], server.url, 60)
+
+
+def test_a_killed_process_leaves_its_claims_to_another(server: Postgres, tmp_path: Path) -> None:
+    """The other one has nothing left to do but the claims of the dead."""
+    folders = [tmp_path / "dead", tmp_path / "alive"]
+    dead = sharing.start(folders[0], server.url, 60)
+    _wait_for(server.url, 20)
+    os.killpg(dead.pid, signal.SIGKILL)
+    dead.wait()
+    sharing.finish([sharing.start(folders[1], server.url, 60)], folders[1:])
+    sharing.check_together(folders[1:], server.url, 60)
+
+
+def _together(count: int, url: str, tmp_path: Path, trials: int) -> None:
+    folders = [tmp_path / f"run{i}" for i in range(count)]
+    sharing.finish([sharing.start(folder, url, trials) for folder in folders], folders)
+    sharing.check_together(folders, url, trials)
+
+
+def _wait_for(url: str, trials: int) -> None:
+    """Wait until a study holds so many trials."""
+    deadline = time.monotonic() + 120
+    engine = create_engine(url)
+    try:
+        while time.monotonic() < deadline:
+            with contextlib.suppress(ProgrammingError), engine.connect() as connection:  # no tables yet
+                if (
+                    connection.execute(text("SELECT count(*) FROM trials WHERE state = 'COMPLETE'")).scalar_one()
+                    >= trials
+                ):
+                    return
+            time.sleep(0.05)
+    finally:
+        engine.dispose()
+    raise TimeoutError(f"{trials} trials")
