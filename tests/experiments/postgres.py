@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,7 +65,7 @@ class Postgres:
     def _run(self, name: str, *arguments: str) -> None:
         subprocess.run([_binary(name), *arguments], check=True, cwd=self.folder, capture_output=True, **self._as_user())
 
-    def _as_user(self) -> dict[str, int | list[int]]:
+    def _as_user(self) -> dict[str, Any]:
         if self._user is None:
             return {}
         return {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}

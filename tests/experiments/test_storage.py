@@ -26,13 +26,12 @@ def server(tmp_path: Path) -> Iterator[Postgres]:
 
 
 def test_an_action_is_tried_again_while_the_storage_is_away() -> None:
-    answers = iter([StorageInternalError("away"), OperationalError("x", {}, Exception("away")), 7])
+    errors = [StorageInternalError("away"), OperationalError("x", {}, Exception("away"))]
 
     def action() -> int:
-        answer = next(answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        if errors:
+            raise errors.pop()
+        return 7
 
     assert patiently(action, "the storage") == 7
 
