@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from tests.reference.convergence import BAND_SHARE, Curve, first_health, last_success, steady_level, time_back
+from tests.reference.convergence import (
+    BAND_SHARE,
+    Curve,
+    first_health,
+    last_success,
+    steady_level,
+    time_back,
+    with_alarms,
+)
 from tests.reference.fields import Fields, plain, section, value
 from tests.reference.network import Network
 from tests.reference.observer import MINUTE_S, Observer
@@ -72,7 +80,7 @@ def _result(observer: Observer, fields: Fields, horizon_s: float) -> Result:
         refreshes=observer.refreshes,
         network_detaches=observer.network_detaches,
         alarms=sum(later > earlier for (_, earlier), (_, later) in pairwise(observer.alarms)),
-        convergence_time_s=_convergence_time_s(curve, fields, trigger_s, count_from_s, horizon_s),
+        convergence_time_s=_convergence_time_s(curve, observer.alarms, fields, trigger_s, count_from_s, horizon_s),
         t50_s=time_back(curve, 0.50, count_from_s),
         t75_s=time_back(curve, 0.75, count_from_s),
         t95_s=time_back(curve, 0.95, count_from_s),
@@ -85,10 +93,10 @@ def _result(observer: Observer, fields: Fields, horizon_s: float) -> Result:
 
 
 def _convergence_time_s(
-    curve: Curve, fields: Fields, trigger_s: float, count_from_s: float, horizon_s: float
+    curve: Curve, alarms: Curve, fields: Fields, trigger_s: float, count_from_s: float, horizon_s: float
 ) -> float | None:
     if value(fields, "closed", False):
         return last_success(curve, count_from_s)
     population = sum(each["size"] for each in fields["subscribers"])
     band = value(section(fields, "convergence"), "band_share", BAND_SHARE) * population
-    return first_health(curve, steady_level(curve, trigger_s) + band, count_from_s, horizon_s)
+    return first_health(with_alarms(curve, alarms), steady_level(curve, trigger_s) + band, count_from_s, horizon_s)

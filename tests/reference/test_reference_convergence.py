@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from tests.reference.convergence import first_health, last_success, steady_level, time_back
+from tests.reference.convergence import first_health, last_success, steady_level, time_back, with_alarms
 
 STORM = [(0.0, 10), (100.0, 500), (200.0, 15), (230.0, 400), (300.0, 15), (700.0, 400)]
 
@@ -36,3 +38,20 @@ def test_closed_run_ends_with_the_last_success() -> None:
 def test_share_of_the_peak_that_is_back() -> None:
     assert time_back(STORM, 0.5, 100.0) == 100.0
     assert time_back(STORM, 0.99, 100.0) is None
+
+
+def test_an_alarm_is_no_health_until_its_link_has_been_free_for_ten_seconds() -> None:
+    alarms = [(0.0, 0), (310.0, 1), (320.0, 2), (325.0, 0), (330.0, 1), (332.0, 0), (500.0, 1), (501.0, 0)]
+    merged = with_alarms(STORM[:-1], alarms)
+    assert [point for point in merged if 300.0 < point[0] < 600.0] == [
+        (310.0, math.inf),
+        (342.0, 15),
+        (500.0, math.inf),
+        (511.0, 15),
+    ]
+    assert first_health(merged, 20.0, 50.0, 1000.0) == 342.0 - 50.0
+    assert first_health(with_alarms(STORM, [(0.0, 0), (10.0, 1)]), 1e9, 0.0, 1000.0) is None
+
+
+def test_what_changes_at_one_instant_stays_in_order() -> None:
+    assert with_alarms([(0.0, 0), (5.0, 3), (5.0, 1)], [(0.0, 0)]) == [(0.0, 0), (5.0, 3), (5.0, 1)]
