@@ -1,7 +1,8 @@
 """The choice: the best candidates of a search meet fresh storms, and the best of those that pass is simplified."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.storms import CHOICE
 from signalstorm.experiments.engines import Engine
-from signalstorm.experiments.evaluate import Evaluation, StormSet
+from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.objectives import Objective, Risk
+from signalstorm.experiments.racing import Heat, excess
 from signalstorm.experiments.search import GAIN, ranked
 from signalstorm.experiments.search_space import SearchSpace, change_cost
 from signalstorm.experiments.storm_sets import (
@@ -23,15 +26,19 @@ from signalstorm.experiments.storm_sets import (
     Progress,
     find_guards,
     float_times,
-    meet,
     paired,
     plain_hours,
     plain_times,
 )
 from signalstorm.experiments.study import Trial
+from signalstorm.experiments.study_file import StudyFile
 
 _TIE = 0.01
 """Values this close count as equal; then the smaller change wins."""
+_STEPS = (0.0, 0.25, 0.5, 1.0)
+"""Shares of the fresh storms after which candidates are compared."""
+_SURE = 3.0
+"""A candidate so many standard errors above the leader is not the best."""
 _ROUNDS = 4
 """So many rounds of candidates before the search counts as without an answer."""
 
@@ -77,13 +84,15 @@ def choose(
     tried_on: Paired,
     budget: Budget,
     engine: Engine,
+    spec: StudyFile,
     progress: Progress | None = None,
 ) -> Choice:
     """Compare the best candidates on storms that the search has not seen.
 
-    A candidate passes if it is better on average than the present setting and worse on no storm, by half the
-    tolerance. If none does, those pass that are worse only on guards, by the whole tolerance, and on the fewest. The
-    best value wins; what it changes in vain is then left out.
+    A candidate passes if it is better on average than the present setting, keeps the study's limits and is worse on no
+    storm, by half the tolerance. If none does, those pass that are worse only on guards, by the whole tolerance, and on
+    the fewest. The best value wins; what it changes in vain is then left out. Storms are spent where they decide: a
+    candidate that has failed, or is surely not the best, meets no more of them.
 
     Args:
         space: The search space.
@@ -91,6 +100,7 @@ def choose(
         tried_on: The storms of the trials.
         budget: How many storms and candidates.
         engine: Where storms run.
+        spec: The study, with its limits.
         progress: Told how far it is.
     """
     if progress is not None:
@@ -104,20 +114,22 @@ def choose(
         count += len(candidates)
         for first in range(0, len(candidates), budget.candidates):
             round_ = candidates[first : first + budget.candidates]
-            evaluation = meet(round_, storms.storms, engine, "choice", progress)
-            check = _Check(storms, tolerance, 0 if guarded else len(guards))
-            best = check.best(evaluation)
+            check = _Check(storms, spec, tolerance, 0 if guarded else len(guards))
+            heat = _race(Heat(space, round_, storms), check, engine)
+            if progress is not None:
+                progress("choice", first + len(round_), len(candidates))
+            best = check.best(heat)
             if best is not None:
-                failed = int(check.failed(evaluation.restricted_s)[best])
-                check = _Check(storms, tolerance, failed)
-                return Choice(simplest(space, round_[best], check, engine), storms, failed)
+                failed = int(check.failed(heat)[best])
+                return Choice(simplest(round_[best], heat, replace(check, guards=failed), engine), storms, failed)
     if count == 0:
         reason = "no setting tried is better on average than the present one without being worse on some storm"
+        reason += " or beyond a limit of the study" if spec.constraints else ""
     else:
         numbers = f"{len(storms.storms.numbers)} fresh storms"
         reason = (
-            f"each of the {count} best settings tried is worse than the present one on some of {numbers}, or not "
-            "better on average"
+            f"each of the {count} best settings tried is worse than the present one on some of {numbers}, not better "
+            f"on average{', or beyond a limit of the study' if spec.constraints else ''}"
         )
     return Choice(Setting({}), storms, reason=reason)
 
@@ -128,57 +140,97 @@ class _Check:
 
     storms: Paired
     """The storms, guards last."""
+    spec: StudyFile
+    """The study, with its limits."""
     tolerance: float
     """Share above the present time that still counts as equal."""
     guards: int
     """Guards on which it may be worse."""
 
-    def failed(self, restricted_s: Floats) -> npt.NDArray[np.int_]:
+    def failed(self, heat: Heat) -> npt.NDArray[np.int_]:
         """Count the guards on which settings are worse, shape (settings,)."""
-        return np.asarray(self._worse(restricted_s)[:, self.storms.counted :].sum(axis=1))
+        return np.asarray(heat.worse(self.tolerance)[:, self.storms.counted :].sum(axis=1))
 
-    def passed(self, restricted_s: Floats) -> npt.NDArray[np.bool_]:
+    def passed(self, heat: Heat) -> npt.NDArray[np.bool_]:
         """Tell which settings are worse on no other storm and on no more guards than allowed, shape (settings,)."""
-        plain = ~self._worse(restricted_s)[:, : self.storms.counted].any(axis=1)
-        return np.asarray(plain & (self.failed(restricted_s) <= self.guards))
+        plain = ~heat.worse(self.tolerance)[:, : self.storms.counted].any(axis=1)
+        return np.asarray(plain & (self.failed(heat) <= self.guards))
 
-    def best(self, evaluation: Evaluation) -> int | None:
+    def within(self, heat: Heat, j: int) -> bool:
+        """Tell whether a setting keeps the study's limits."""
+        figures: dict[Objective, float] = {"time": heat.value_s(j), **heat.figures(j)}
+        return all(share <= 0 for share in excess(self.spec, figures).values())
+
+    def best(self, heat: Heat) -> int | None:
         """Return the setting that passes with the fewest guards failed and the best value, None if there is none."""
-        values, failed = self.storms.values_of(evaluation), self.failed(evaluation.restricted_s)
-        gained = values < self.storms.present_value_s * (1.0 - GAIN)
-        good = np.flatnonzero(self.passed(evaluation.restricted_s) & gained).tolist()
-        return min(good, key=lambda i: (failed[i], values[i]), default=None)
-
-    def _worse(self, restricted_s: Floats) -> npt.NDArray[np.bool_]:
-        return self.storms.worse(restricted_s, self.tolerance)
+        failed, limit_s = self.failed(heat), self.storms.present_value_s * (1.0 - GAIN)
+        ended = np.flatnonzero(self.passed(heat) & heat.met.all(axis=1)).tolist()
+        good = [j for j in ended if heat.value_s(j) < limit_s and self.within(heat, j)]
+        return min(good, key=lambda j: (failed[j], heat.value_s(j)), default=None)
 
 
-def simplest(space: SearchSpace, setting: Setting, check: _Check, engine: Engine) -> Setting:
+def _race(heat: Heat, check: _Check, engine: Engine) -> Heat:
+    """Let candidates meet the storms step by step, the guards first; those that cannot win any more drop out."""
+    counted, total = check.storms.counted, len(check.storms.storms.numbers)
+    edges = sorted({round(counted * share) for share in _STEPS})
+    steps = [slice(first, last) for first, last in pairwise(edges) if last > first]
+    alive = np.arange(len(heat.settings))
+    for step in ([slice(counted, total)] if total > counted else []) + steps:
+        heat.meet(alive, step, engine)
+        alive = alive[check.passed(heat)[alive]]
+        if alive.size > 1 and step.stop <= counted:
+            alive = alive[_close(heat.costs_s[alive, : step.stop], check.failed(heat)[alive], check.storms.risk)]
+        if alive.size == 0:
+            break
+    return heat
+
+
+def _close(costs_s: Floats, failed: npt.NDArray[np.int_], risk: Risk) -> npt.NDArray[np.bool_]:
+    """Tell which candidates may still be the best: the leader, and those not surely above it over the same storms.
+
+    Args:
+        costs_s: Costs so far, shape (candidates, storms) [s].
+        failed: Guards on which each is worse; fewer win whatever the costs.
+        risk: How storms are weighed; only means can be judged from a part of the storms.
+    """
+    if risk != "mean":
+        return np.ones(len(costs_s), np.bool_)
+    leader = min(range(len(costs_s)), key=lambda j: (failed[j], costs_s[j].mean()))
+    behind = costs_s - costs_s[leader]
+    error = behind.std(axis=1, ddof=1) / np.sqrt(costs_s.shape[1]) if costs_s.shape[1] > 1 else np.inf
+    return np.asarray((behind.mean(axis=1) <= _SURE * error) | (failed < failed[leader]))
+
+
+def simplest(setting: Setting, heat: Heat, check: _Check, engine: Engine) -> Setting:
     """Leave out changes that bring nothing: on the same storms, at no cost in time and none worse.
 
     Args:
-        space: The search space.
         setting: A setting that has passed.
+        heat: The race that it has won.
         check: What it has passed.
         engine: Where storms run.
     """
+    space, whole = heat.space, slice(0, heat.met.shape[1])
     single = {name: _without(space, setting, (name,)) for name in setting}
     options = {name: variant for name, variant in single.items() if variant}
     if not options:
         return setting
-    storms = check.storms
-    evaluation = meet([setting, *options.values()], storms.storms, engine)
-    values = storms.values_of(evaluation)
-    limit = float(values[0]) * (1.0 + _TIE)
-    good = check.passed(evaluation.restricted_s) & (values <= limit)
-    idle = [name for name, ok in zip(options, good[1:], strict=True) if ok]
+    limit_s = heat.value_s(heat.settings.index(setting)) * (1.0 + _TIE)
+
+    def good(variants: Sequence[Setting]) -> list[bool]:
+        tried = Heat(space, variants, check.storms)
+        tried.meet(np.arange(len(variants)), whole, engine)
+        passed = check.passed(tried)
+        return [
+            bool(passed[j]) and tried.value_s(j) <= limit_s and check.within(tried, j) for j in range(len(variants))
+        ]
+
+    idle = [name for name, ok in zip(options, good(list(options.values())), strict=True) if ok]
     if not idle:
         return setting
     together = _without(space, setting, idle)
-    if together and len(idle) > 1:
-        both = meet([together], storms.storms, engine)
-        if check.passed(both.restricted_s)[0] and storms.values_of(both)[0] <= limit:
-            return together
+    if together and len(idle) > 1 and good([together])[0]:
+        return together
     return min((options[name] for name in idle), key=lambda option: change_cost(space, option))
 
 

@@ -14,14 +14,65 @@ import numpy.typing as npt
 import optuna
 from optuna.exceptions import ExperimentalWarning
 
+from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.metrics import restricted, watched_s
-from signalstorm.experiments.engines import Engine
+from signalstorm.experiments.engines import Engine, Told
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.objectives import Objective, aggregate, quantities
 from signalstorm.experiments.search_space import SearchSpace, change_cost
-from signalstorm.experiments.storm_sets import Floats, Paired, float_times, plain_hours, plain_times
+from signalstorm.experiments.storm_sets import TOLERANCE, Floats, Paired, float_times, plain_hours, plain_times
 from signalstorm.experiments.study import Proposal, Scores, Trial
 from signalstorm.experiments.study_file import Pruner, StudyFile
+
+
+class Heat:
+    """Settings on their way through their storms, and what they came to on those that they have met."""
+
+    def __init__(self, space: SearchSpace, settings: Sequence[Setting], storms: Paired) -> None:
+        self.space, self.settings, self.storms = space, settings, storms
+        shape = (len(settings), len(storms.storms.numbers))
+        self.met = np.zeros(shape, np.bool_)
+        self.times_s = np.full(shape, np.nan)
+        self._found: dict[Objective, Floats] = {}
+
+    def meet(self, rows: npt.NDArray[np.intp], step: slice, engine: Engine, progress: Told | None = None) -> None:
+        """Run some of the settings against some of the storms."""
+        some = StormSet(self.storms.storms.scenario, self.storms.storms.numbers[step], vary=True)
+        outcomes = engine.evaluate([self.settings[int(j)] for j in rows], some, progress).outcomes
+        self.met[rows, step] = True
+        self.times_s[rows, step] = outcomes.convergence_time_s
+        for name, values in quantities(outcomes).items():
+            self._found.setdefault(name, np.full(self.met.shape, np.nan))[rows, step] = values
+
+    @property
+    def lost_h(self) -> Floats:
+        """Subscriber-hours lost, shape (settings, storms)."""
+        return self._found["subscriber_hours_lost"]
+
+    @property
+    def costs_s(self) -> Floats:
+        """Costs of the storms, shape (settings, storms); of no meaning where not met [s]."""
+        return self.storms.costs_s(self.times_s, self.lost_h)
+
+    def worse(self, tolerance: float = TOLERANCE) -> npt.NDArray[np.bool_]:
+        """Tell where settings are worse than the present one, shape (settings, storms); false where not met."""
+        restricted_s = restricted(self.times_s, watched_s(self.storms.storms.scenario))
+        return np.asarray(self.storms.worse(restricted_s, tolerance) & self.met)
+
+    def value_s(self, j: int) -> float:
+        """Return what a setting is ranked by, over the counted storms that it has met [s]."""
+        return float(aggregate(self.costs_s[j, self._counted(j)], self.storms.risk)[0])
+
+    def figures(self, j: int) -> dict[Objective, float]:
+        """Return the other figures of a setting, over the counted storms that it has met."""
+        figures: dict[Objective, float] = {
+            name: float(aggregate(values[j, self._counted(j)], self.storms.risk)[0])
+            for name, values in self._found.items()
+        }
+        return figures | {"change_cost": float(change_cost(self.space, self.settings[j])[0])}
+
+    def _counted(self, j: int) -> npt.NDArray[np.intp]:
+        return np.flatnonzero(self.met[j, : self.storms.counted])
 
 
 @dataclass(frozen=True)
@@ -65,47 +116,32 @@ def run_batch(
     Returns:
         What each point came to.
     """
+    heat = Heat(space, [proposal.setting for proposal in proposals], storms)
     alive = np.arange(len(proposals))
-    shape = (len(proposals), len(storms.storms.numbers))
-    met = np.zeros(len(proposals), np.intp)
-    times_s = np.full(shape, np.nan)
-    found: dict[Objective, Floats] = {}
     steps = list(_steps(spec.pruner, storms, best))
     for step in steps:
-        some = StormSet(storms.storms.scenario, storms.storms.numbers[step], vary=True)
-        outcomes = engine.evaluate([proposals[int(j)].setting for j in alive], some).outcomes
-        times_s[alive, step] = outcomes.convergence_time_s
-        for name, values in quantities(outcomes).items():
-            found.setdefault(name, np.full(shape, np.nan))[alive, step] = values
-        met[alive] = step.stop
+        heat.meet(alive, step, engine)
         if step is not steps[-1] and best is not None:
-            costs_s = storms.costs_s(times_s[alive], found["subscriber_hours_lost"][alive])
-            alive = alive[_go_on(spec.pruner, costs_s[:, : step.stop], best)]
-    worse = storms.worse(restricted(times_s, watched_s(storms.storms.scenario)))
-    costs_s = storms.costs_s(times_s, found["subscriber_hours_lost"])
-    scores = []
-    for j, proposal in enumerate(proposals):
-        counted = slice(0, min(int(met[j]), storms.counted))
-        figures: dict[Objective, float] = {
-            name: float(aggregate(values[j, counted], storms.risk)[0]) for name, values in found.items()
-        }
-        figures["change_cost"] = float(change_cost(space, proposal.setting)[0])
-        value_s = float(aggregate(costs_s[j, counted], storms.risk)[0])
-        pruned = met[j] < shape[1]
-        if pruned and best is not None:
-            value_s = best.value_s + float((costs_s[j, counted] - best.costs_s[counted]).mean())
-        scores.append(
-            Scores(
-                value_s=value_s,
-                worse=int(worse[j, : met[j]].sum()),
-                times_s=tuple(plain_times(times_s[j, : met[j]])),
-                lost_h=tuple(plain_hours(found["subscriber_hours_lost"][j, : met[j]])),
-                figures=figures,
-                excess=excess(spec, {"time": value_s, **figures}),
-                pruned=bool(pruned),
-            )
-        )
-    return scores
+            alive = alive[_go_on(spec.pruner, heat.costs_s[alive, : step.stop], best)]
+    return [_scores(spec, heat, j, best) for j in range(len(proposals))]
+
+
+def _scores(spec: StudyFile, heat: Heat, j: int, best: Rival | None) -> Scores:
+    met = np.flatnonzero(heat.met[j])
+    value_s, figures = heat.value_s(j), heat.figures(j)
+    pruned = met.size < heat.met.shape[1]
+    if pruned and best is not None:
+        counted = met[met < heat.storms.counted]
+        value_s = best.value_s + float((heat.costs_s[j, counted] - best.costs_s[counted]).mean())
+    return Scores(
+        value_s=value_s,
+        worse=int(heat.worse()[j].sum()),
+        times_s=tuple(plain_times(heat.times_s[j, met])),
+        lost_h=tuple(plain_hours(heat.lost_h[j, met])),
+        figures=figures,
+        excess=excess(spec, {"time": value_s, **figures}),
+        pruned=pruned,
+    )
 
 
 def excess(spec: StudyFile, figures: Mapping[Objective, float]) -> dict[str, float]:

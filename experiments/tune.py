@@ -197,7 +197,7 @@ class _Run:
         known = self.study.recall("choice")
         if known is not None and known["trials"] == len(trials):
             return choice.from_json(known, self.space)
-        chosen = choice.choose(self.space, trials, storms, self.budget, self.engine, self._tell)
+        chosen = choice.choose(self.space, trials, storms, self.budget, self.engine, self.study.spec, self._tell)
         self.study.remember("choice", {"trials": len(trials), **chosen.to_json()})
         return chosen
 
