@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.core_metrics import series_quantities
 from signalstorm.envs.model.kernels import layout
 
 Floats = npt.NDArray[np.float64]
@@ -83,6 +84,12 @@ def series_of(batch: Batch, rows: npt.ArrayLike, seeds: Sequence[int]) -> Series
             for quantity, i in _QUEUE_RATES:
                 values[name, quantity] = ("1/s", _rate(records[:, at + i], interval_s))
         at += layout.RECORD_PER_QUEUE
+    if batch.core:
+        for found in series_quantities(batch.scenario):
+            numbers = records[:, at + found.row]
+            name = f"{found.words} rate" if found.counts else found.words
+            unit = "1/s" if found.counts else found.unit
+            values[found.element, name] = (unit, _rate(numbers, interval_s) if found.counts else numbers)
     return Series(tuple(seeds), time_s, values)
 
 

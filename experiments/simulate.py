@@ -116,6 +116,8 @@ class SimulationResult:
             "subscriber_hours_lost": _median(o.subscriber_hours_lost),
             "goodput_over_capacity": self._goodput(),
             "imsimgr_cpu_peak": _median(o.imsimgr_cpu_peak[np.isfinite(o.imsimgr_cpu_peak)]),
+            "core": {name: _median(values) for name, values in o.core.items()},
+            "peers": self._peers(),
             "links": self._links(),
             "alarms": list(self.alarms),
             "queues": {
@@ -157,6 +159,14 @@ class SimulationResult:
                 }
             )
         return rows
+
+    def _peers(self) -> dict[str, dict[str, float | None]]:
+        """Medians per peer of the Diameter agent, by kind of message."""
+        found: dict[str, dict[str, float | None]] = {}
+        for path, values in self.outcomes.peers.items():
+            peer, _, name = path.partition("/")
+            found.setdefault(peer, {})[name] = _median(values)
+        return found
 
     def _goodput(self) -> float | None:
         """Successes per second until T, as a share of the narrowest server's rate."""

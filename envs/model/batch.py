@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.envs.model import parameters
+from signalstorm.envs.model import core_parameters, parameters
 from signalstorm.envs.model.cache import prepare_cache
-from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.kernels import core_layout, layout
 from signalstorm.envs.model.kernels.memory import Tile
 from signalstorm.envs.model.kernels.run import run as run_tile
 from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_core_events import CrowdEvent, NodeEvent, ReleaseEvent
 from signalstorm.envs.model.scenario_events import (
     CapacityEvent,
     HlrResetEvent,
@@ -93,8 +94,16 @@ class Batch:
             for link in range(links)
         ]
         self._parts = parameters.kernel_classes(self._storms)
+        self.core = core_parameters.uses_core(self.scenario, self.settings, parameters.SETTING_FIELDS)
+        self._core = self._column([core_parameters.core_columns(s) for s in scenarios]) if self.core else {}
         self.plan: Plan = make_plan(
-            self.scenario, self._parts, self._reach(longest or {}), width, record_every=record_every, check=check
+            self.scenario,
+            self._parts,
+            self._reach(longest or {}),
+            width,
+            record_every=record_every,
+            check=check,
+            core=self.core,
         )
         self._tile = Tile(width)
         tiles = -(-self.size // width)
@@ -117,14 +126,16 @@ class Batch:
             long += [rows[layout.C_REATTACH] + 1.0, rows[layout.C_POWER_HIGH]]
             long += [v for v in (rows[layout.C_REFUSED_LONG_HIGH], rows[layout.C_SILENT_LONG_HIGH]) if v < layout.NEVER]
         t3346 = max(
-            float(np.nan_to_num(parameters.column(self.settings, "t3346_s")).max()), longest.get("t3346_s", 0.0)
+            float(parameters.back_off_s(self.settings)[1].max()),
+            longest.get("t3346_s", 0.0) * (1.0 + parameters.T3346_SPREAD),
+            longest.get("t3346_high_min", 0.0) * 60.0,
         )
-        long.append(t3346 * (1.0 + parameters.T3346_SPREAD) / self.dt + 1.0)
+        long.append(t3346 / self.dt + 1.0)
         long += [
-            event.spread_s / self.dt + 1.0
+            event.spread_s / self.dt + 2.0
             for storm in self._storms
             for event in storm.timeline
-            if isinstance(event, MassDetachEvent)
+            if isinstance(event, MassDetachEvent | CrowdEvent | NodeEvent | ReleaseEvent)
         ]
         wait = max(
             float(np.nan_to_num(parameters.column(self.settings, "nop_wait_s")).max()), longest.get("nop_wait_s", 0.0)
@@ -148,7 +159,7 @@ class Batch:
             for event in s.timeline
             if isinstance(event, LatencyEvent) and event.target == name
         ]
-        if name == "pcrf":
+        if name in ("pcrf", "pcrf_mate"):
             seconds.append(longest.get("diameter_tx_s", 0.0))
         steps = [float(np.max(rows[layout.Q_TIMER])), float(np.max(rows[layout.Q_LATENCY]))]
         return int(max([*steps, *(round(s / self.dt) for s in seconds)]))
@@ -183,6 +194,8 @@ class Batch:
         self._fill_classes()
         self._fill_links()
         table[layout.P_UNIFORM] = self._uniform()
+        if self.core:
+            self._fill_core()
         self._fill_events()
         self.set_settings(self.settings)
         kpi = int(table[layout.P_KPI])
@@ -232,11 +245,6 @@ class Batch:
     def _fill_links(self) -> None:
         """Fill the IMSI manager, the activity profile and the links' state."""
         table, topology = self.plan.table, self.scenario.topology
-        managers = [s.topology.imsimgr for s in self._storms]
-        if topology.imsimgr is not None:
-            columns = [parameters.imsimgr_columns(m, self.dt) for m in managers if m is not None]
-            for row, values in self._column(columns).items():
-                self._put(int(table[layout.P_IMSIMGR]), row, values)
         if topology.links is None:
             return
         points = int(table[layout.P_PROFILE_POINTS])
@@ -258,6 +266,40 @@ class Batch:
             for row, values in parameters.link_rows(fields, self.settings, self.dt).items():
                 if self.step == 0 or row != layout.L_MEAN:
                     self._put(self.plan.link_offset(link), row, values)
+
+    def _fill_core(self) -> None:
+        """Fill buckets, clocks and peers of the elements beyond the attach chain, and the profile of power-cycles."""
+        table = self.plan.table
+        at = int(table[layout.P_CORE])
+        for row, values in core_parameters.start_rows(self._core, self.dt).items():
+            self._put(int(table[at + core_layout.X_BLOCK]), row, values)
+        for p in range(int(table[at + core_layout.X_PEERS])):
+            peers = [s.topology.dra.peers[p] for s in self._storms if s.topology.dra]
+            columns = self._column([core_parameters.peer_columns(peer, self.dt) for peer in peers])
+            for row, values in columns.items():
+                self._put(self.plan.peer_offset(p), row, values)
+        for c, part in enumerate(self._parts):
+            churn = [{0: s.subscribers[part.group].churn_per_s * self.dt} for s in self._storms]
+            self._put(int(table[at + core_layout.X_CHURN]), c, self._column(churn)[0])
+        points = int(table[at + core_layout.X_POINTS])
+        profiles = [s.churn_profile.points for s in self._storms if s.churn_profile]
+        for i in range(points):
+            column = self._column([{0: float(round(p[i][0] / self.dt)), 1: p[i][1]} for p in profiles])
+            self._put(int(table[at + core_layout.X_PROFILE]), i, column[0])
+            self._put(int(table[at + core_layout.X_PROFILE]), points + i, column[1])
+
+    def _put_core(self) -> None:
+        """Write the parameters and knobs of the elements beyond the attach chain, and what knobs change elsewhere."""
+        if self.core:
+            at = int(self.plan.table[int(self.plan.table[layout.P_CORE]) + core_layout.X_BLOCK])
+            rows = core_parameters.core_rows(self._core, self.settings, parameters.SETTING_FIELDS, self.dt)
+            for row, values in rows.items():
+                self._put(at, row, values)
+        manager = self.scenario.topology.imsimgr
+        if manager is not None:
+            own = self._column([parameters.imsimgr_columns(s, self.dt) for s in self._storms])
+            for row, values in parameters.imsimgr_rows(own, self.settings).items():
+                self._put(int(self.plan.table[layout.P_IMSIMGR]), row, values)
 
     def _fill_events(self) -> None:
         for e in range(len(self.scenario.timeline)):
@@ -281,6 +323,7 @@ class Batch:
             for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
                 self._put(int(self.plan.table[layout.P_STORM]), row, values)
         self._put_links()
+        self._put_core()
         changed = np.not_equal(
             *(np.nan_to_num(parameters.column(matrix, "pcrf_rate_per_s")) for matrix in (before, self.settings))
         )
@@ -326,7 +369,8 @@ class Batch:
         """Advance one tile; threads may call it for different tiles at once."""
         address = self._memory.ctypes.data + t * self._memory.strides[0]
         linked = None if self.scenario.topology.links is None else np.uint8(1)
-        run_tile(address, self.plan.table, self.step, count, self._records[t], linked, self._tile)
+        core = np.uint8(1) if self.core else None
+        run_tile(address, self.plan.table, self.step, count, self._records[t], linked, core, self._tile)
 
     @property
     def over(self) -> npt.NDArray[np.bool_]:
@@ -354,6 +398,17 @@ class Batch:
             return np.full(self.size, np.nan)
         return np.asarray(self._take(self._rows(offset, layout.I_COUNT))[layout.I_PEAK])
 
+    def core_block(self) -> Floats:
+        """Return the core block; shape (``core_layout.N_COUNT``, rows); NaN without one."""
+        if not self.core:
+            return np.full((core_layout.N_COUNT, self.size), np.nan)
+        at = int(self.plan.table[int(self.plan.table[layout.P_CORE]) + core_layout.X_BLOCK])
+        return self._take(self._rows(at, core_layout.N_COUNT))
+
+    def peer_block(self, p: int) -> Floats:
+        """Return the block of a peer of the Diameter agent; shape (``core_layout.B_COUNT``, rows)."""
+        return self._take(self._rows(self.plan.peer_offset(p), core_layout.B_COUNT))
+
     def links(self) -> Floats:
         """Return the links' blocks; shape (links, ``layout.L_COUNT``, rows)."""
         count = int(self.plan.table[layout.P_LINKS])
@@ -361,7 +416,7 @@ class Batch:
 
     def alarms(self) -> list[list[tuple[float, int, bool]]]:
         """Return per row the alarms logged: time [s], element (link number or ALARM_IMSIMGR), whether set."""
-        if int(self.plan.table[layout.P_LINKS]) == 0:
+        if self.scenario.topology.links is None and not (self.core and self.scenario.topology.imsimgr):
             return [[] for _ in range(self.size)]
         storm = self._take(self._rows(int(self.plan.table[layout.P_STORM]), layout.S_COUNT))
         log = self._take(self._rows(int(self.plan.table[layout.P_ALARMS]), layout.A_COUNT * layout.ALARM_LOG))
@@ -385,6 +440,8 @@ def _pairs(storms: int, settings: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
 def _event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
     """Return the rows of an event of one storm."""
     event, dt = scenario.timeline[e], scenario.dt
+    if core_parameters.is_core_event(event):
+        return core_parameters.event_rows(scenario, event, plan.servers)
     at = float(round(event.time_s / dt))
     rows = {layout.E_STEP: at, layout.E_UNTIL: at, layout.E_START: 0.0, layout.E_EXTRA: 0.0}
     if isinstance(event, HlrResetEvent):
@@ -405,7 +462,7 @@ def _event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
         target = names.index(event.target) if event.target in names else -1
         rows |= {layout.E_KIND: layout.EVENT_DETACH, layout.E_TARGET: target}
         return rows | {layout.E_VALUE: event.share, layout.E_EXTRA: float(round(event.spread_s / dt))}
-    rows[layout.E_TARGET] = plan.servers.index(event.target)
+    rows[layout.E_TARGET] = float(plan.servers.index(event.target))
     if isinstance(event, CapacityEvent):
         until = at if event.until_s is None else float(round(event.until_s / dt))
         return rows | {
@@ -438,7 +495,8 @@ def _compile(batch: Batch) -> None:
     """Say so, and do it, if the kernel was never compiled for this tile width on this machine."""
     width = batch.plan.tile
     linked = batch.scenario.topology.links is not None
-    mark = prepare_cache() / f"compiled-{width}{'-linked' if linked else ''}"
+    kind = f"{'-linked' if linked else ''}{'-core' if batch.core else ''}"
+    mark = prepare_cache() / f"compiled-{width}{kind}"
     if mark.exists():
         return
     _log.info("compiling the model for this machine (storms in tiles of %d); once, about 15 s ...", width)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from signalstorm.envs.model.core_knobs import THROTTLES
 from signalstorm.envs.model.errors import ABSENT, Finding, Shown
 from signalstorm.envs.model.knob_table import (
     ACKNOWLEDGEMENT_DELAY_MS,
@@ -42,6 +43,7 @@ def check(values: Mapping[str, Any]) -> tuple[dict[str, KnobValue], list[Finding
             legal[name] = result
     findings.extend(_check_queue(legal))
     findings.extend(check_rto(legal))
+    findings.extend(check_core(legal))
     return legal, findings
 
 
@@ -54,6 +56,25 @@ def check_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
     top = given[-1]
     way_out = f"with {top[0]}={top[1]:g} also give {' and '.join(f'{name} <= {top[1]:g}' for name, _ in given[:-1])}"
     yield Finding((top[0],), f"`{RTO_RULE}` must hold", Shown(f"({shown})"), way_out)
+
+
+def check_core(values: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each rule between knobs of the agent, the notifications and the back-off that is broken."""
+    throttles = [(name, values[name]) for name in THROTTLES if name in values]
+    for (_, below), (name, above) in pairwise(throttles):
+        if above < below:
+            shown = Shown(", ".join(f"{other}={value:g} %" for other, value in throttles))
+            yield Finding((name,), "the throttles of the bands must not fall", shown, f"give at least {below:g}")
+    ordered = (
+        ("ddn_poll_s", "ddn_window_s", "ddn_poll_s < ddn_window_s", "s", True),
+        ("t3346_low_min", "t3346_high_min", "t3346_low_min <= t3346_high_min", "min", False),
+    )
+    for low, high, rule, unit, strictly in ordered:
+        if low not in values or high not in values:
+            continue
+        if values[low] > values[high] or (strictly and values[low] == values[high]):
+            shown = Shown(f"({low}={values[low]:g} {unit}, {high}={values[high]:g} {unit})")
+            yield Finding((low,), f"`{rule}` must hold", shown, f"lower {low} or raise {high}")
 
 
 def warn_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
@@ -79,6 +100,8 @@ def on_grid(knob: Knob, value: float) -> int | float:
 def _check_value(knob: Knob, value: Any, values: Mapping[str, Any]) -> KnobValue | Finding:
     if hasattr(value, "item"):
         value = value.item()  # a number of NumPy
+    if knob.kind == "choice" and isinstance(value, int) and str(value) in knob.choices:
+        return str(value)  # a result code, as YAML reads it
     source = f" ({knob.source})" if knob.source else ""
     if value is False and OFF in knob.words:
         return OFF

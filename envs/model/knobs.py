@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 from signalstorm.envs.model import yaml_lines
+from signalstorm.envs.model.core_knobs import FIELDS, THROTTLES, field_value
 from signalstorm.envs.model.errors import ABSENT, Finding, located
-from signalstorm.envs.model.knob_checks import check, check_rto, on_grid
+from signalstorm.envs.model.knob_checks import check, check_core, check_rto, on_grid
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, Knob, KnobValue
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 _QUEUE = KNOBS["nop_queue"]
+_UNSPOKEN = {"gx_failure_action": "terminate"}
+"""What a complete setting leaves out unless somebody says it: the way every gateway without a bypass works."""
 
 
 class Setting(Mapping[str, KnobValue]):
@@ -101,6 +104,11 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
         for name, value in setting.items()
         if name in KNOBS and getattr(topology, KNOBS[name].element) is None
     ]
+    findings += [
+        Finding((name,), f"the scenario's {KNOBS[name].element} has no such limit", value, "leave the knob out")
+        for name, value in setting.items()
+        if name in FIELDS and getattr(topology, KNOBS[name].element) is not None and field_value(topology, name) is None
+    ]
     if findings:
         raise located(findings)
     values: dict[str, KnobValue] = {}
@@ -129,6 +137,14 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
         values["diameter_tx_s"] = merged.get("diameter_tx_s", topology.gateway.tx_s)
     if topology.pcrf is not None and topology.pcrf.rate_per_s is not None:
         values["pcrf_rate_per_s"] = topology.pcrf.rate_per_s
+    for name in FIELDS:
+        own = field_value(topology, name)
+        if own is not None and (name in merged or own != _UNSPOKEN.get(name)):
+            values[name] = merged.get(name, own)
+    values.update({name: merged[name] for name in ("t3346_low_min", "t3346_high_min") if name in merged})
+    findings += check_core(values)
+    if findings:
+        raise located(findings)
     if "pcrf_rate_per_s" in merged:
         values["pcrf_rate_per_s"] = merged["pcrf_rate_per_s"]
     return Setting({name: _tidy(value) for name, value in values.items()})
@@ -160,7 +176,8 @@ def effective_queue(
 def round_to_legal(values: Mapping[str, KnobValue]) -> Setting:
     """Move each value to the nearest legal one, and the queue into the bounds that rate and wait set.
 
-    RTO-min and RTO-initial are lowered to RTO-max where they exceed it.
+    RTO-min and RTO-initial are lowered to RTO-max where they exceed it, and so are the throttles of the lower
+    bands, the shortest back-off and the polls of the notifications.
 
     Raises:
         InputError: For an unknown knob, NaN, a word that is not legal, or both forms of the queue.
@@ -176,6 +193,12 @@ def round_to_legal(values: Mapping[str, KnobValue]) -> Setting:
     limits = [name for name in RTO_NAMES if name in rounded]
     for larger, smaller in pairwise(reversed(limits)):
         rounded[smaller] = min(rounded[smaller], rounded[larger], key=float)
+    for above, below in pairwise(reversed([name for name in THROTTLES if name in rounded])):
+        rounded[below] = min(rounded[below], rounded[above], key=float)
+    if "t3346_low_min" in rounded and "t3346_high_min" in rounded:
+        rounded["t3346_low_min"] = min(rounded["t3346_low_min"], rounded["t3346_high_min"], key=float)
+    if "ddn_poll_s" in rounded and "ddn_window_s" in rounded:
+        rounded["ddn_poll_s"] = min(rounded["ddn_poll_s"], float(rounded["ddn_window_s"]) - 1, key=float)
     return validate(rounded)
 
 

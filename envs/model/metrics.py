@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.core_metrics import core_outcomes, peer_outcomes
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_core_events import CrowdEvent, NodeEvent
 from signalstorm.envs.model.scenario_events import CapacityEvent, MassDetachEvent, OtherLoadEvent
 
 Floats = npt.NDArray[np.float64]
@@ -75,6 +77,10 @@ class Outcomes:
     """Messages sent again on each signalling link although they had arrived."""
     link_congested_s: dict[str, Floats]
     """Time for which each link's alarm was up [s]."""
+    core: dict[str, Floats]
+    """What the elements beyond the attach chain came to, by the names of `CORE_QUANTITIES`; empty without any."""
+    peers: dict[str, Floats]
+    """Messages offered to the Diameter agent and passed by it: ``gateway/offered_ccr_i``, ``gateway/passed_ccr_i``."""
 
     def pick(self, rows: npt.ArrayLike) -> "Outcomes":
         """Return the outcomes of some rows, in any shape of row numbers."""
@@ -141,6 +147,8 @@ def outcomes(batch: Batch) -> Outcomes:
         link_tx={name: links[i, layout.L_SUM_TX] for i, name in enumerate(names_of_links)},
         link_rx={name: links[i, layout.L_SUM_RX] for i, name in enumerate(names_of_links)},
         link_resent={name: links[i, layout.L_RESENT] for i, name in enumerate(names_of_links)},
+        core=core_outcomes(batch),
+        peers=peer_outcomes(batch),
         link_congested_s={name: links[i, layout.L_SUM_CONGESTED] * dt for i, name in enumerate(names_of_links)},
     )
 
@@ -204,6 +212,8 @@ def lower_bound_s(scenario: Scenario) -> float:
     passed = arrived
     messages = [t.element for t in PROCEDURES[scenario.access]]
     for name, server in scenario.topology.servers().items():
+        if name not in messages:
+            continue  # the mate is asked only after a failure
         capacity = _capacity(scenario, name, server.rate_per_s, time)
         if capacity is not None:
             # First in first out: own requests among foreign messages, all in units of one attach.
@@ -220,8 +230,18 @@ def lower_bound_s(scenario: Scenario) -> float:
     return float("inf") if last == count else max(float(time[last + 1]) - scenario.convergence.count_from_s, 0.0)
 
 
+def _lost_with_nodes(scenario: Scenario, event: NodeEvent) -> float:
+    """Return the subscribers whose sessions go with the nodes of an event, were it the first."""
+    resilience = scenario.topology.resilience
+    if resilience is None:
+        return 0.0
+    registered = sum(group.size * group.registered_share for group in scenario.subscribers)
+    return registered * (1.0 - resilience.recovery_share) * event.nodes / resilience.failure_domains
+
+
 def _arrivals(scenario: Scenario, time: Floats) -> Floats:
     """Return first requests up to each instant, power-cycles of the registered left out."""
+    crowd = scenario.subscribers
     registered = sum(group.size * group.registered_share for group in scenario.subscribers)
     idle = sum(group.size for group in scenario.subscribers) - registered
     arrived = np.zeros_like(time)
@@ -232,6 +252,17 @@ def _arrivals(scenario: Scenario, time: Floats) -> Floats:
             sizes = [g.size * g.registered_share for g in scenario.subscribers if event.target in ("*", g.name)]
             spread = max(event.spread_s, scenario.dt)
             arrived += event.share * sum(sizes) * np.clip((time - event.time_s) / spread, 0.0, 1.0)
+        elif isinstance(event, CrowdEvent):
+            shares = [1.0 - g.registered_share if event.kind == "redirect" else g.registered_share for g in crowd]
+            sizes = [
+                group.size * share
+                for group, share in zip(crowd, shares, strict=True)
+                if event.target in ("*", group.name) and not group.broken
+            ]
+            spread = max(event.spread_s, scenario.dt)
+            arrived += event.share * sum(sizes) * np.clip((time - event.time_s) / spread, 0.0, 1.0)
+        elif isinstance(event, NodeEvent) and event.kind == "node_loss" and not event.load_removed:
+            arrived += _lost_with_nodes(scenario, event) * np.clip((time - event.time_s) / event.spread_s, 0.0, 1.0)
     return arrived
 
 

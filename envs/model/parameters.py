@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from signalstorm.envs.model import core_parameters
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.knob_table import ACKNOWLEDGEMENT_DELAY_MS
 from signalstorm.envs.model.knobs import OFF, resolve
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_parts import GprsLadder, LaboratoryLadder
-from signalstorm.envs.model.scenario_topology import Database, Gateway, ImsiManager, Links, Pcrf
+from signalstorm.envs.model.scenario_topology import Database, Gateway, Links, Ocs, Pcrf
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,6 +40,7 @@ SETTING_FIELDS = (
     "rto_initial_ms",
     "rto_max_ms",
     "max_assoc_retx",
+    *core_parameters.NAMES,
 )
 """Order of the numbers in a setting vector; NaN: the scenario's own field holds."""
 
@@ -48,6 +50,9 @@ OWN_FIELDS_FROM = SETTING_FIELDS.index("gtpc_timeout_ms")
 T3346_SPREAD = 0.1
 """The MME sends a value uniform within 10 % of the configured one (StarOS Release 17 change reference, p. 320)."""
 
+
+DEFAULT_T3346_HIGH_MIN = 30.0
+"""Longest back-off of an SGSN where only the shortest is set [min]."""
 
 ALARM_HOLD_S = 10.0
 """A link that flaps faster stays one alarm in the log; its congestion itself is counted in every step [s]."""
@@ -73,7 +78,9 @@ def setting_vector(setting: Mapping[str, Any], scenario: Scenario) -> Floats:
         if i >= OWN_FIELDS_FROM and name not in given:
             continue
         value = complete.get(name)
-        if name == "nop_action" and value is not None:
+        if name in core_parameters.NAMES and value is not None:
+            vector[i] = core_parameters.encode(name, value)
+        elif name == "nop_action" and value is not None:
             vector[i] = ACTIONS[str(value)]
         elif value == OFF or (name == "nop_queue" and value is None):
             vector[i] = layout.NEVER
@@ -176,7 +183,7 @@ def _both(first: tuple[float, float], second: tuple[float, float]) -> tuple[floa
 
 def server_columns(scenario: Scenario, name: str) -> dict[str, float]:
     """Return a server's fields of one storm, in seconds and per second; ``timer_s`` is the requester's."""
-    server: Gateway | Pcrf | Database = scenario.topology.servers()[name]
+    server: Gateway | Pcrf | Ocs | Database = scenario.topology.servers()[name]
     gateway = scenario.topology.gateway
     fields = {
         "rate_per_s": layout.NEVER if server.rate_per_s is None else server.rate_per_s,
@@ -195,6 +202,8 @@ def server_columns(scenario: Scenario, name: str) -> dict[str, float]:
         fields["n3"] = float(gateway.n3_requests)
         if isinstance(server, Pcrf):
             fields["timer_s"] = gateway.tx_s
+        if isinstance(server, Ocs):
+            fields["timer_s"] = server.tx_s
     return fields
 
 
@@ -224,11 +233,12 @@ def server_rows(fields: Mapping[str, Floats], dt: float) -> dict[int, Floats]:
 def merge_knobs(name: str, fields: dict[str, Floats], settings: Floats) -> None:
     """Let the knobs of the gateway and the policy server override a server's fields, where given."""
     knob = dict(zip(SETTING_FIELDS, settings.T, strict=True))
-    if name in ("gateway", "pcrf"):
+    if name in ("gateway", "pcrf", "pcrf_mate", "ocs"):
         fields["t3_s"] = _override(fields["t3_s"], knob["gtpc_timeout_ms"] / 1000.0)
         fields["n3"] = _override(fields["n3"], knob["gtpc_retries"])
-    if name == "pcrf":
+    if name in ("pcrf", "pcrf_mate"):
         fields["timer_s"] = _override(fields["timer_s"], knob["diameter_tx_s"])
+    if name == "pcrf":
         fields["rate_per_s"] = _override(fields["rate_per_s"], knob["pcrf_rate_per_s"])
 
 
@@ -248,15 +258,24 @@ def gate_rows(settings: Floats, dt: float) -> dict[int, Floats]:
 
 def gate_storm_rows(settings: Floats, dt: float) -> dict[int, Floats]:
     """Return the gate's rows among the per-storm scalars."""
-    value = np.nan_to_num(column(settings, "t3346_s"))
-    sent = value > 0
-    low = np.maximum(np.rint(value * (1.0 - T3346_SPREAD) / dt), 1.0)
-    high = np.maximum(np.rint(value * (1.0 + T3346_SPREAD) / dt), low + 1.0)
+    low_s, high_s = back_off_s(settings)
+    sent = high_s > 0
+    low = np.maximum(np.rint(low_s / dt), 1.0)
+    high = np.maximum(np.rint(high_s / dt), low + 1.0)
     return {
         layout.S_GATE_ACTION: np.nan_to_num(column(settings, "nop_action")),
         layout.S_T3346_LOW: np.where(sent, low, 0.0),
         layout.S_T3346_HIGH: np.where(sent, high, 0.0),
     }
+
+
+def back_off_s(settings: Floats) -> tuple[Floats, Floats]:
+    """Return the shortest and the longest back-off sent: the MME's value 10 % either way, the SGSN's two [s]."""
+    value = np.nan_to_num(column(settings, "t3346_s"))
+    low = np.nan_to_num(column(settings, "t3346_low_min")) * 60.0
+    high = np.where(low > 0, np.nan_to_num(column(settings, "t3346_high_min"), nan=DEFAULT_T3346_HIGH_MIN) * 60.0, 0.0)
+    own = low > 0
+    return np.where(own, low, value * (1.0 - T3346_SPREAD)), np.where(own, high, value * (1.0 + T3346_SPREAD))
 
 
 def storm_columns(scenario: Scenario) -> dict[int, float]:
@@ -319,8 +338,11 @@ def link_rows(fields: Mapping[str, Floats], settings: Floats, dt: float) -> dict
     }
 
 
-def imsimgr_columns(manager: ImsiManager, dt: float) -> dict[int, float]:
+def imsimgr_columns(scenario: Scenario, dt: float) -> dict[int, float]:
     """Return the rows of the IMSI manager's block of one storm."""
+    manager, gate = scenario.topology.imsimgr, scenario.topology.gate
+    if manager is None:
+        return {}
     return {
         layout.I_BASE: manager.base_share * manager.capacity_per_s * dt,
         layout.I_REQUEST: 1.0,
@@ -330,4 +352,17 @@ def imsimgr_columns(manager: ImsiManager, dt: float) -> dict[int, float]:
         layout.I_SMOOTH: min(dt / manager.smooth_s, 1.0),
         layout.I_WARN: manager.warn_share,
         layout.I_OVER: manager.over_share,
+        _INSTANCES: float(gate.instances if gate else 1),
     }
+
+
+_INSTANCES = -1
+"""Key of the number of IMSI managers, which is no row."""
+
+
+def imsimgr_rows(columns: Mapping[int, Floats], settings: Floats) -> dict[int, Floats]:
+    """Return these rows with the number of IMSI managers that a knob asks for; capacity and base follow it."""
+    own = columns[_INSTANCES]
+    factor = _override(own, column(settings, "imsimgr_instances")) / own
+    scaled = (layout.I_BASE, layout.I_CAPACITY)
+    return {row: values * factor if row in scaled else values for row, values in columns.items() if row >= 0}

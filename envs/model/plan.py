@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.envs.model.kernels import draws, layout
+from signalstorm.envs.model.core_plan import lay_out
+from signalstorm.envs.model.kernels import core_layout, draws, layout
 from signalstorm.envs.model.parameters import KernelClass
 from signalstorm.envs.model.procedures import PROCEDURES, REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_core_events import NodeEvent, StallEvent
 from signalstorm.envs.model.scenario_events import (
     CapacityEvent,
     LatencyEvent,
@@ -18,7 +20,7 @@ from signalstorm.envs.model.scenario_events import (
 )
 from signalstorm.envs.model.scenario_parts import EpsLadder, GprsLadder, LaboratoryLadder, Ladder
 
-ELEMENT_NUMBERS = {"hss": 0, "gateway": 1, "pcrf": 2, "database": 3}
+ELEMENT_NUMBERS = {"hss": 0, "gateway": 1, "pcrf": 2, "database": 3, "mme": 4, "ocs": 5, "pcrf_mate": 6}
 """A server's number in draws: it must not depend on which others a scenario has."""
 
 Ints = npt.NDArray[np.int64]
@@ -71,6 +73,11 @@ class Plan:
         """Return the offset of a link's block in a tile."""
         return int(self.table[layout.P_LINK]) + link * layout.L_COUNT * self.tile
 
+    def peer_offset(self, p: int) -> int:
+        """Return the offset of the block of a peer of the Diameter agent."""
+        at = int(self.table[layout.P_CORE])
+        return int(self.table[at + core_layout.X_PEER]) + p * core_layout.B_COUNT * self.tile
+
     def queue_offset(self, queue: str) -> int:
         """Return the offset of a queue's block in a tile, -1 if there is none."""
         if queue == "gate":
@@ -86,19 +93,31 @@ def queued_servers(scenario: Scenario) -> tuple[str, ...]:
     eventful = {
         event.target
         for event in scenario.timeline
-        if isinstance(event, CapacityEvent | LatencyEvent | OtherLoadEvent | MessageBurstEvent)
+        if isinstance(event, CapacityEvent | LatencyEvent | OtherLoadEvent | MessageBurstEvent | NodeEvent | StallEvent)
     }
     present = scenario.topology.servers()
+    if scenario.topology.dra is not None:
+        eventful |= {"pcrf", "ocs", "database"}  # the agent hands questions to their queues
+    if scenario.topology.pcrf_mate is not None:
+        eventful |= {"pcrf_mate"}
+    chain = set(t.element for t in PROCEDURES[scenario.access]) | {"pcrf_mate"}
     return tuple(
         name
-        for name in dict.fromkeys(t.element for t in PROCEDURES[scenario.access])
-        if name in present
+        for name in present
+        if name in chain
         and (present[name].rate_per_s is not None or name in eventful or getattr(present[name], "latency_s", 0.0) > 0.0)
     )
 
 
 def make_plan(
-    scenario: Scenario, parts: Sequence[KernelClass], reach: Reach, tile: int, *, record_every: int, check: bool
+    scenario: Scenario,
+    parts: Sequence[KernelClass],
+    reach: Reach,
+    tile: int,
+    *,
+    record_every: int,
+    check: bool,
+    core: bool = False,
 ) -> Plan:
     """Lay out a tile for storms that share the structure of ``scenario``.
 
@@ -109,8 +128,9 @@ def make_plan(
         tile: Storms per tile.
         record_every: Steps between records, 0 for none.
         check: Whether to check conservation in every step.
+        core: Whether any element beyond the attach chain takes part.
     """
-    builder = _Builder(scenario, parts, tile)
+    builder = _Builder(scenario, parts, tile, core)
     builder.scalars(record_every, check)
     builder.classes()
     builder.subscribers(reach)
@@ -128,8 +148,9 @@ def ring_mask(reach: int) -> int:
 class _Builder:
     """Fills the table from top to bottom, and hands out space in the tile."""
 
-    def __init__(self, scenario: Scenario, parts: Sequence[KernelClass], tile: int) -> None:
+    def __init__(self, scenario: Scenario, parts: Sequence[KernelClass], tile: int, core: bool) -> None:
         self.parts = tuple(parts)
+        self.core = core
         self.scenario = scenario
         self.tile = tile
         self.names = queued_servers(scenario)
@@ -145,7 +166,8 @@ class _Builder:
         classes = len(self.parts)
         self.class_table = layout.P_COUNT
         self.server_table = self.class_table + classes * layout.PC_COUNT
-        self.table = np.zeros(self.server_table + len(self.names) * layout.PS_COUNT, np.int64)
+        self.core_table = self.server_table + len(self.names) * layout.PS_COUNT
+        self.table = np.zeros(self.core_table + (core_layout.X_COUNT if core else 0), np.int64)
         self.used = 0
 
     def steps(self, seconds: float) -> int:
@@ -165,6 +187,7 @@ class _Builder:
         # Owners are those in queues alone: no repeats, no question on its way to the next server, no delays.
         plain = (
             self.scenario.topology.links is None
+            and not self.core
             and set(self.names) <= {"pcrf"}
             and not foreign
             and not scenario.timeline
@@ -192,11 +215,15 @@ class _Builder:
             layout.P_EVENTS: len(scenario.timeline),
             layout.P_CLASS_TABLE: self.class_table,
             layout.P_SERVER_TABLE: self.server_table,
+            layout.P_CORE: self.core_table,
             layout.P_SCRATCH: self.space(draws.SCRATCH_COUNT),
             layout.P_KPI: self.space(layout.K_COUNT),
             layout.P_STORM: self.space(layout.S_COUNT),
             layout.P_EVENT: self.space(layout.E_COUNT * len(scenario.timeline)),
-            layout.P_RECORD_WIDTH: layout.RECORD_COUNTERS + 1 + layout.RECORD_PER_QUEUE * (1 + len(self.names)),
+            layout.P_RECORD_WIDTH: layout.RECORD_COUNTERS
+            + 1
+            + layout.RECORD_PER_QUEUE * (1 + len(self.names))
+            + (core_layout.N_RECORDED if self.core else 0),
             layout.P_FINAL: self.space(layout.K_COUNT + layout.Q_COUNT * (1 + len(self.names))),
         }
         for index, value in values.items():
@@ -268,10 +295,14 @@ class _Builder:
         late = getattr(server, "latency_s", 0.0) > 0 or any(
             isinstance(event, LatencyEvent) and event.target == name for event in self.scenario.timeline
         )
-        return late or (server.overflow == "drop" and server.buffer is not None)
+        lossy = self.scenario.topology.dra is not None and name in ("pcrf", "ocs")
+        return late or lossy or (server.overflow == "drop" and server.buffer is not None)
 
     def servers(self, reach: Reach) -> None:
-        stages = {name: [t for t in self.transactions() if t == name] for name in self.names}
+        stages = {name: [t for t in self.transactions() if t == name] or [name] for name in self.names}
+        if self.core:
+            slots = max((ring_mask(reach.server[name]) for name in ("pcrf", "ocs") if name in self.names), default=0)
+            lay_out(self, reach, self.core_table, slots)
         for s, name in enumerate(self.names):
             at = self.server_table + s * layout.PS_COUNT
             entry = self.table[at : at + layout.PS_COUNT]
@@ -287,7 +318,8 @@ class _Builder:
             entry[layout.PS_LINES] = self.space((mask + 1) * width)
             entry[layout.PS_DELAY_MASK] = mask
             entry[layout.PS_DELAY] = self.space((mask + 1) * 2 * width) if self.delayed(name) else -1
-            entry[layout.PS_REPEATS] = name in ("gateway", "pcrf")
+            entry[layout.PS_REPEATS] = name in ("gateway", "pcrf", "pcrf_mate", "ocs")
+            entry[layout.PS_FAIL] = self.failures(name)
             if entry[layout.PS_REPEATS]:
                 entry[layout.PS_LOST_RING] = self.space(mask + 1)
                 entry[layout.PS_OWN_RING] = self.space(mask + 1)
@@ -295,6 +327,11 @@ class _Builder:
             entry[layout.PS_REPEAT_TO] = self.names.index("gateway") if "gateway" in self.names else -1
             entry[layout.PS_ELEMENT] = ELEMENT_NUMBERS[name]
         self.connect()
+
+    def failures(self, name: str) -> int:
+        """Return where a server leads those whose question failed."""
+        row = {"pcrf": core_layout.X_GX_FAILED, "ocs": core_layout.X_GY_FAILED}.get(name)
+        return int(self.table[layout.P_REFUSE] if row is None or not self.core else self.table[self.core_table + row])
 
     def transactions(self) -> list[str]:
         """Elements of the transactions that take part, in order."""
@@ -310,7 +347,9 @@ class _Builder:
             at = self.server_table + self.names.index(name) * layout.PS_COUNT
             stage = seen.get(name, 0)
             seen[name] = stage + 1
-            destinations.append(int(table[at + layout.PS_INFLOW]) + stage * self.payload * self.tile)
+            destinations.append(
+                self.entrance(name, int(table[at + layout.PS_INFLOW]) + stage * self.payload * self.tile)
+            )
         destinations.append(int(table[layout.P_ACCEPT]))
         table[layout.P_RELEASE] = destinations[0]
         stage_of: dict[str, int] = {}
@@ -319,6 +358,27 @@ class _Builder:
             stage = stage_of.get(name, 0)
             stage_of[name] = stage + 1
             table[at + layout.PS_TO0 + stage] = offset
+        if self.core:
+            self.detours(chain, destinations)
+
+    def entrance(self, name: str, inflow: int) -> int:
+        """Return where a server's questions go first: to the Diameter agent, if there is one and it is on the way."""
+        row = {"pcrf": core_layout.X_GX, "ocs": core_layout.X_GY}.get(name)
+        if row is None or self.scenario.topology.dra is None:
+            return inflow
+        return int(self.table[self.core_table + row])
+
+    def detours(self, chain: list[str], destinations: list[int]) -> None:
+        """Set where requests go on after a failure, from the mate, and where broken handsets are found out."""
+        table, at = self.table, self.core_table
+        accept = int(table[layout.P_ACCEPT])
+        for row, name in ((core_layout.X_GX_NEXT, "pcrf"), (core_layout.X_GY_NEXT, "ocs")):
+            table[at + row] = destinations[chain.index(name) + 1] if name in chain else accept
+        if "pcrf_mate" in self.names:
+            mate = self.server_table + self.names.index("pcrf_mate") * layout.PS_COUNT
+            table[mate + layout.PS_TO0] = table[at + core_layout.X_GX_NEXT]
+        found_out = chain.index("hss") + 1 if "hss" in chain else 0
+        table[at + core_layout.X_BROKEN_AT] = destinations[found_out]
 
     def links(self, reach: Reach) -> None:
         """Lay out the IMSI manager, the alarm log, the links and the pools at their messages."""
@@ -326,7 +386,8 @@ class _Builder:
         table[layout.P_IMSIMGR] = self.space(layout.I_COUNT) if topology.imsimgr else -1
         if topology.imsimgr and topology.gate is None:
             table[layout.P_GATE_OUT] = self.space(2 * self.payload)
-        table[layout.P_ALARMS] = self.space(layout.A_COUNT * layout.ALARM_LOG) if topology.links else 0
+        logged = topology.links is not None or topology.imsimgr is not None
+        table[layout.P_ALARMS] = self.space(layout.A_COUNT * layout.ALARM_LOG) if logged else 0
         if topology.links is None:
             return
         attach, refresh = len(PROCEDURES[self.scenario.access]), len(REFRESH_GPRS)

@@ -13,13 +13,15 @@ class Transaction(NamedTuple):
 
 
 ATTACH_EPS: tuple[Transaction, ...] = (
+    Transaction("attach request", "mme"),
     Transaction("authentication information", "hss"),
     Transaction("update location", "hss"),
     Transaction("create session", "gateway"),
     Transaction("CCR-I", "pcrf"),
+    Transaction("CCR-I (Gy)", "ocs"),
     Transaction("session write", "database"),
 )
-"""EPS attach (TS 23.401 5.3.2.1): S6a twice, S11/S5, Gx, and the session database."""
+"""EPS attach (TS 23.401 5.3.2.1): the MME itself, S6a twice, S11/S5, Gx, Gy, and the session database."""
 
 ATTACH_GPRS: tuple[Transaction, ...] = (
     Transaction("authentication information", "links"),

@@ -12,11 +12,17 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from signalstorm.envs.model import scenario_events, scenario_parts, scenario_topology
+from signalstorm.envs.model import (
+    scenario_core,
+    scenario_core_events,
+    scenario_events,
+    scenario_parts,
+    scenario_topology,
+)
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.knob_table import KNOBS, SOURCES, Knob
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_paths import models_in, split_unit
+from signalstorm.envs.model.scenario_paths import split_unit
 
 MARK = "<!-- The tables below are generated: python -m signalstorm.envs.model.reference_tables docs -->"
 """Stands in a page above its generated part."""
@@ -36,7 +42,15 @@ _PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`topology.links`", scenario_topology.Links),
     ("`topology.gateway`", scenario_topology.Gateway),
     ("`topology.pcrf`", scenario_topology.Pcrf),
-    ("`topology.hss` and `topology.database`", scenario_topology.Database),
+    ("`topology.mme` and `topology.hss`", scenario_topology.Database),
+    ("`topology.database`", scenario_topology.SessionDatabase),
+    ("`topology.pcrf_mate`, as `topology.pcrf`; `topology.ocs`", scenario_topology.Ocs),
+    ("`topology.dra`", scenario_core.Dra),
+    ("`topology.dra.peers`: each", scenario_core.Peer),
+    ("`topology.dra.dynamic`", scenario_core.DynamicLimit),
+    ("`topology.ddn`", scenario_core.Ddn),
+    ("`topology.resilience`", scenario_core.Resilience),
+    ("`churn_profile`", scenario_core.ChurnProfile),
     ("`timeline`: event `capacity`", scenario_events.CapacityEvent),
     ("`timeline`: event `latency`", scenario_events.LatencyEvent),
     ("`timeline`: event `other_load`", scenario_events.OtherLoadEvent),
@@ -44,6 +58,17 @@ _PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`timeline`: event `message_burst`", scenario_events.MessageBurstEvent),
     ("`timeline`: event `hlr_reset`", scenario_events.HlrResetEvent),
     ("`timeline`: events `link_reset`, `link_down` and `link_up`", scenario_events.LinkEvent),
+    ("`timeline`: event `peer_burst`", scenario_core_events.PeerBurstEvent),
+    ("`timeline`: event `gateway_flush`", scenario_core_events.GatewayFlushEvent),
+    ("`timeline`: event `user_plane_loss`", scenario_core_events.ReconnectEvent),
+    ("`timeline`: event `redirect`", scenario_core_events.RedirectEvent),
+    ("`timeline`: event `stall`", scenario_core_events.StallEvent),
+    ("`timeline`: events `node_loss` and `node_restart`", scenario_core_events.NodeEvent),
+    ("`timeline`: event `registration_hold`", scenario_core_events.HoldEvent),
+    ("`timeline`: event `registration_release`", scenario_core_events.ReleaseEvent),
+    ("`timeline`: event `unknown_subscribers`", scenario_core_events.UnknownEvent),
+    ("`timeline`: event `ddn_surge`", scenario_core_events.DdnSurgeEvent),
+    ("`timeline`: event `imsimgr_reboot`", scenario_core_events.RebootEvent),
     ("`convergence`", scenario_parts.Convergence),
 )
 
@@ -116,9 +141,11 @@ def _default(field: FieldInfo) -> str:
     default: Any = field.get_default(call_default_factory=True)
     if isinstance(default, BaseModel):
         return "its own defaults"
+    if isinstance(default, tuple) and default and isinstance(default[0], BaseModel):
+        return "one, with its own defaults"
     if isinstance(default, tuple) and not default:
         return "`[]`"
-    if isinstance(default, tuple) and not models_in(field.annotation) and default[0] == default[-1]:
+    if isinstance(default, tuple) and len(set(default)) == 1:
         return f"`{default[0]:g}`"
     if isinstance(default, str):
         return f"`{default}`"

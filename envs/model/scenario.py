@@ -13,6 +13,7 @@ from signalstorm.envs.model.errors import ABSENT, Finding, InputError, located
 from signalstorm.envs.model.faults import problems_of, several
 from signalstorm.envs.model.knob_checks import check
 from signalstorm.envs.model.knob_table import KnobValue
+from signalstorm.envs.model.scenario_core import ChurnProfile
 from signalstorm.envs.model.scenario_events import Event
 from signalstorm.envs.model.scenario_parts import (
     DRAWN,
@@ -80,6 +81,8 @@ class Scenario(Part):
     """What happens, in any order."""
     activity: Activity | None = None
     """When flagged subscribers become active; null: they never refresh."""
+    churn_profile: ChurnProfile | None = None
+    """How the rate of power-cycles moves over the day; null: it does not."""
     topology: Topology
     """The elements of the network."""
     present: Annotated[Mapping[str, KnobValue], BeforeValidator(_present)] = {}

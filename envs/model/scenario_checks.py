@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
 from signalstorm.envs.model.knob_checks import check_rto, warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, RTO_NAMES
+from signalstorm.envs.model.scenario_core_checks import core_targets, elements
 from signalstorm.envs.model.scenario_events import (
     EVERYONE,
     CapacityEvent,
@@ -54,7 +55,13 @@ def patience_s(scenario: "Scenario") -> tuple[float, str]:
         found.append((rest if rest > 0 else topology.gateway.tx_s, "topology.gateway.tx_s"))
     if topology.links:
         found.append((topology.links.map_timer_s, "topology.links.map_timer_s"))
-    for name in ("hss", "database"):
+    if topology.gateway and topology.pcrf_mate and "pcrf_mate" in limited:
+        rest = topology.gateway.tx_s - topology.pcrf_mate.latency_s
+        found.append((rest if rest > 0 else topology.gateway.tx_s, "topology.gateway.tx_s"))
+    if topology.ocs and "ocs" in limited:
+        rest = topology.ocs.tx_s - topology.ocs.latency_s
+        found.append((rest if rest > 0 else topology.ocs.tx_s, "topology.ocs.tx_s"))
+    for name in ("mme", "hss", "database"):
         server = getattr(topology, name)
         if server and name in limited:
             found.append((server.timer_s, f"topology.{name}.timer_s"))
@@ -130,7 +137,10 @@ def _targets(scenario: "Scenario") -> Iterator[Finding]:
     servers = scenario.topology.servers()
     classes = [EVERYONE, *(group.name for group in scenario.subscribers)]
     for number, event in enumerate(scenario.timeline):
-        if isinstance(event, HlrResetEvent):
+        core = core_targets(scenario, event)
+        if core is not None:
+            known = core
+        elif isinstance(event, HlrResetEvent):
             known = ["hlr"]
         elif isinstance(event, LinkEvent) or (isinstance(event, CapacityEvent) and "stp" in event.target):
             links = scenario.topology.links
@@ -263,4 +273,15 @@ def _steps(scenario: "Scenario") -> Iterator[Finding]:
         yield Finding(("control_interval_s",), rule, Shown(f"{scenario.control_interval_s:g} s"), "shorten it")
 
 
-_CHECKS: tuple[Check, ...] = (_times, _delays, _targets, _names, _elements, _links, _tunable, _tunable_together, _steps)
+_CHECKS: tuple[Check, ...] = (
+    _times,
+    _delays,
+    _targets,
+    _names,
+    _elements,
+    elements,
+    _links,
+    _tunable,
+    _tunable_together,
+    _steps,
+)

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from signalstorm.envs.model.scenario_core_events import CoreEvent
 from signalstorm.envs.model.scenario_parts import Flag, Load, NotNegative, Part, Positive, Share
 
 EVERYONE = "*"
@@ -106,6 +107,13 @@ class LinkEvent(Part):
 
 
 Event = Annotated[
-    HlrResetEvent | LinkEvent | CapacityEvent | LatencyEvent | OtherLoadEvent | MassDetachEvent | MessageBurstEvent,
+    HlrResetEvent
+    | LinkEvent
+    | CapacityEvent
+    | LatencyEvent
+    | OtherLoadEvent
+    | MassDetachEvent
+    | MessageBurstEvent
+    | CoreEvent,
     Field(discriminator="kind"),
 ]

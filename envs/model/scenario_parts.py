@@ -191,6 +191,10 @@ class SubscriberClass(Part):
     """Share of users who, left to the long timer, power-cycle and begin again at attempt 1, 0 to 1 [share]."""
     power_cycle_s: Span = (60.0, 300.0)
     """When they do, after the last attempt [s]."""
+    priority: Flag = False
+    """Whether its requests pass beside the gate and are never barred, as emergency calls and priority access are."""
+    broken: Flag = False
+    """Whether the network refuses its attaches whatever it does: handsets that only load the network."""
 
 
 class Activity(Part):

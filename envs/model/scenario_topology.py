@@ -1,7 +1,10 @@
 """The elements of a scenario's network."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from signalstorm.envs.model.scenario_core import Ddn, Dra, Resilience
 from signalstorm.envs.model.scenario_parts import Count, Load, NotNegative, Part, Positive, Rate, Share, Whole
 
 Overflow = Literal["drop", "refuse"]
@@ -36,6 +39,8 @@ class Gateway(Server):
     """N3-REQUESTS: repeats before the MME gives up [repeats]."""
     tx_s: Positive = 10.0
     """Tx: time for which the gateway waits for the policy server [s]."""
+    gx_failure: Literal["terminate", "continue", "retry"] = "terminate"
+    """When Gx fails: refuse, go on without policy (PCRF bypass), or ask the mate, then refuse."""
 
 
 class Pcrf(Server):
@@ -45,6 +50,17 @@ class Pcrf(Server):
     """Delay of every answer beside the waiting [s]."""
 
 
+class Ocs(Server):
+    """Online charging system; the gateway asks it on Gy after the policy server has answered."""
+
+    tx_s: Positive = 10.0
+    """Time for which the gateway waits for it [s]."""
+    latency_s: NotNegative = 0.0
+    """Delay of every answer beside the waiting [s]."""
+    gy_failure: Literal["terminate", "continue"] = "terminate"
+    """When Gy fails: refuse, or go on without charging."""
+
+
 class Database(Server):
     """Subscriber or session database; the MME asks it and waits for a time of its own."""
 
@@ -52,6 +68,13 @@ class Database(Server):
     """Time for which the requester waits [s]."""
     latency_s: NotNegative = 0.0
     """Delay of every answer beside the waiting [s]."""
+
+
+class SessionDatabase(Database):
+    """Session database of the policy servers; its processor follows what is written."""
+
+    cpu_base_share: Share = 0.0
+    """Utilisation without work, 0 to 1; at its full rate it is 1 [share]."""
 
 
 class ImsiManager(Part):
@@ -71,6 +94,16 @@ class ImsiManager(Part):
     """Utilisation above which the state is warn, 0 to 1 [share]."""
     over_share: Share = 0.9
     """Utilisation above which the state is over, 0 to 1 [share]."""
+    unknown_per_s: Load = 0.0
+    """Requests of the HLR about subscribers that the node does not know [per s]."""
+    session_managers: Count = 100
+    """Session managers that a broadcast reaches [session managers]."""
+    broadcast_cost: NotNegative = 1.0
+    """Work per session manager asked [units]."""
+    broadcast_off_percent: Annotated[float, Field(strict=True, ge=0, le=100)] | None = 50.0
+    """Utilisation at which broadcasts stop and one session manager is asked; null: never broadcast [percent]."""
+    uptime_s: NotNegative = 1e6
+    """Time since the node started; in its first hour it broadcasts nothing [s]."""
 
 
 class Links(Part):
@@ -130,10 +163,30 @@ class Topology(Part):
     """Serving and packet gateway: create session."""
     pcrf: Pcrf | None = None
     """Policy server: initial credit-control request on Gx."""
-    database: Database | None = None
+    database: SessionDatabase | None = None
     """Session database: one write per attach."""
+    mme: Database | None = None
+    """MME's own signalling capacity: one message per attach, behind the gate."""
+    dra: Dra | None = None
+    """Diameter agent between gateway, policy server and charging system."""
+    ocs: Ocs | None = None
+    """Online charging system: Gy after Gx."""
+    pcrf_mate: Pcrf | None = None
+    """Policy server of the mated site, which the gateway asks after a failure, if set to retry."""
+    ddn: Ddn | None = None
+    """Downlink data notifications, and the SGW's throttle."""
+    resilience: Resilience | None = None
+    """Failure domains, session recovery, staged release."""
 
-    def servers(self) -> dict[str, Gateway | Pcrf | Database]:
+    def servers(self) -> dict[str, Gateway | Pcrf | Ocs | Database]:
         """Return the servers that exist, by name, in the order in which a request meets them."""
-        found = {"hss": self.hss, "gateway": self.gateway, "pcrf": self.pcrf, "database": self.database}
+        found = {
+            "mme": self.mme,
+            "hss": self.hss,
+            "gateway": self.gateway,
+            "pcrf": self.pcrf,
+            "pcrf_mate": self.pcrf_mate,
+            "ocs": self.ocs,
+            "database": self.database,
+        }
         return {name: server for name, server in found.items() if server is not None}

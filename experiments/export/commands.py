@@ -101,6 +101,8 @@ def not_exported(target: Values, other: Values) -> Iterator[str]:
             if value != other.get(name, value):
                 text += f": the results hold only where it really changes from {knob.text(other[name])}"
             yield text
+        elif not knob.exported and value != other.get(name, value):
+            yield f"{name} = {knob.text(value)} is not written here, set it by hand: {knob.command}"
     if target.get("t3346_s", 0) and not _refuses(target):
         yield "t3346_s is left out: it has no effect unless nop_action is reject-congestion"
 

@@ -2,6 +2,8 @@
 
 from numba import njit
 
+from signalstorm.envs.model.kernels.core_layout import N_COUNT, N_RECORDED, X_BLOCK, X_DRA, X_HELD
+from signalstorm.envs.model.kernels.dra import imbalance
 from signalstorm.envs.model.kernels.layout import (
     C_COUNT,
     C_SIZE,
@@ -42,6 +44,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_CLASSES,
     P_CLOSED,
     P_COHORTS,
+    P_CORE,
     P_COUNT_FROM,
     P_FINAL,
     P_FLAGGED,
@@ -91,7 +94,7 @@ _OVER = 1e-6
 
 
 @njit(error_model="numpy")
-def count(base, plan, step, linked, tile):
+def count(base, plan, step, linked, core, tile):
     """Take this step into the counters and judge each storm's health."""
     k = block(base, plan[P_KPI], K_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
@@ -129,11 +132,12 @@ def count(base, plan, step, linked, tile):
             else:
                 _judge(k, storm, plan, b, step, linked)
             nothing_left = k[K_WITHOUT, b] < _OVER and k[K_T, b] >= 0.0
-            if nothing_left and plan[P_CHURN] == 0 and step > plan[P_LAST_EVENT]:
-                k[K_OVER, b] = step
-                _finish(base, plan, b, tile)
+            if core is None:  # else sessions, notifications and what they cost go on
+                if nothing_left and plan[P_CHURN] == 0 and step > plan[P_LAST_EVENT]:
+                    k[K_OVER, b] = step
+                    _finish(base, plan, b, tile)
     if plan[P_CHECK]:
-        _conserve(base, plan, linked, tile)
+        _conserve(base, plan, linked, core, tile)
 
 
 @njit(inline="always")
@@ -247,7 +251,7 @@ def _copy(base, source, target, rows, b, tile):
 
 
 @njit(error_model="numpy")
-def _conserve(base, plan, linked, tile):
+def _conserve(base, plan, linked, core, tile):
     """Check that nothing is lost: subscribers of each class, and entries of each queue."""
     k = block(base, plan[P_KPI], K_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
@@ -264,12 +268,17 @@ def _conserve(base, plan, linked, tile):
             total = registered[c, b] + idle[c, b] + long[c, b]
             if linked is not None:
                 total += _confirming(base, plan, c, b, tile)
+            if core is not None:
+                total += block(base, plan[plan[P_CORE] + X_HELD], classes, tile)[c, b]
             first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
             attempts = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]
             for i in range(cohorts):
                 if first <= i % plan[P_ATTEMPTS] < first + attempts:
                     total += proc[i, b] + short[i, b]
             k[K_ERROR, b] = max(k[K_ERROR, b], abs(total - size) / max(size, 1.0))
+        if core is not None:
+            if plan[plan[P_CORE] + X_DRA]:
+                k[K_ERROR, b] = max(k[K_ERROR, b], imbalance(base, plan, b, tile))
         owners = 0.0
         if plan[P_GATE] >= 0:
             owners += _conserve_queue(base, k, plan[P_GATE], b, True, tile)
@@ -296,7 +305,7 @@ def _conserve_queue(base, k, offset, b, purging, tile):
 
 
 @njit(error_model="numpy")
-def record(base, plan, out, tile):
+def record(base, plan, out, core, tile):
     """Write one record per storm; ``out``: shape (quantities, storms of the tile)."""
     width = len(tile)
     live = block(base, plan[P_KPI], K_COUNT, tile)
@@ -318,6 +327,10 @@ def record(base, plan, out, tile):
                 out[at + 3, b] = q[Q_SUM_STALE, b] + (q[Q_SUM_EXPIRED, b] if server < 0 else 0.0)
                 out[at + 4, b] = q[Q_SUM_OVER, b]
             at += RECORD_PER_QUEUE
+        if core is not None:
+            n = block(base, plan[plan[P_CORE] + X_BLOCK], N_COUNT, tile)
+            for row in range(N_RECORDED):
+                out[at + row, b] = n[row, b]
 
 
 @njit(error_model="numpy")

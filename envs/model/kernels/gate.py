@@ -53,7 +53,7 @@ def pace(base, plan, step, linked, tile):
     if plan[P_GATE] < 0:
         for b in range(len(tile)):
             kpi[K_STEP_ADMITTED, b] = kpi[K_STEP_ATTEMPTS, b]
-        _release(base, plan, plan[P_ARRIVE], linked, tile)
+        release(base, plan, plan[P_ARRIVE], linked, tile)
         return
     q = block(base, plan[P_GATE], Q_COUNT, tile)
     for b in range(len(tile)):
@@ -76,7 +76,7 @@ def pace(base, plan, step, linked, tile):
         kpi[K_EXPIRED, b] += q[Q_EXPIRED, b]
         expired += q[Q_EXPIRED, b] > 0.0
         over += q[Q_OVER, b] > 0.0
-    _release(base, plan, plan[P_GATE_OUT], linked, tile)
+    release(base, plan, plan[P_GATE_OUT], linked, tile)
     if expired > 0:
         silence(base, plan, plan[P_GATE_OUT] + share * len(tile), False, step, tile)
     if over > 0:
@@ -85,7 +85,7 @@ def pace(base, plan, step, linked, tile):
 
 
 @njit(inline="always")
-def _release(base, plan, start, linked, tile):
+def release(base, plan, start, linked, tile):
     """Hand a payload to the first transaction."""
     share = plan[P_COHORTS] + 1
     payload = block(base, start, share, tile)

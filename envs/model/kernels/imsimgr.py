@@ -11,6 +11,7 @@ from signalstorm.envs.model.kernels.layout import (
     I_COUNT,
     I_DROP,
     I_DROPS,
+    I_EXTRA,
     I_LOST,
     I_OVER,
     I_PEAK,
@@ -50,7 +51,7 @@ def manage(base, plan, step, tile):
     losing = 0
     for b in range(len(tile)):
         turned = kpi[K_REFUSED_CONGESTION, b] + kpi[K_REFUSED_GATE_FAILURE, b]
-        fixed = m[I_BASE, b] + m[I_REFUSAL, b] * (turned - m[I_REFUSALS, b])
+        fixed = m[I_BASE, b] + m[I_EXTRA, b] + m[I_REFUSAL, b] * (turned - m[I_REFUSALS, b])
         fixed += m[I_DROP, b] * (kpi[K_DROPPED, b] - m[I_DROPS, b])
         m[I_REFUSALS, b] = turned
         m[I_DROPS, b] = kpi[K_DROPPED, b]

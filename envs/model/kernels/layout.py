@@ -89,8 +89,9 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_POOL,  # offset: for each kind a payload, who waits at this message
     P_CLASS_TABLE,  # plan index of the class table
     P_SERVER_TABLE,  # plan index of the server table
+    P_CORE,  # plan index of the table of the elements beyond the attach chain, see ``core_layout``
     P_COUNT,
-) = range(75)
+) = range(76)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
@@ -99,8 +100,10 @@ requests of the step in which their handsets sent them, so that the mean age tra
     PC_LIMITED,  # 1: attempts are limited and the long timer follows; 0: the same cohort again
     PC_SENDS,  # requests within an attempt while no answer comes
     PC_GROUP,  # class of the scenario that it belongs to
+    PC_PRIORITY,  # 1: passes beside the gate and is never barred
+    PC_BROKEN,  # 1: the network refuses it whatever it does
     PC_COUNT,
-) = range(6)
+) = range(8)
 
 # -- plan: one entry per server --------------------------------------------------------------------------------
 (
@@ -124,8 +127,9 @@ requests of the step in which their handsets sent them, so that the mean age tra
     PS_TO1,
     PS_TO2,
     PS_TO3,
+    PS_FAIL,  # offset of the payload of those whose question failed
     PS_COUNT,
-) = range(21)
+) = range(22)
 
 # -- queue block: gate and servers -----------------------------------------------------------------------------
 (
@@ -143,6 +147,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_DEADLINE,  # entries up to here have timed out, X
     Q_POINTER,  # [step] oldest step whose line may hold unserved entries
     Q_BURST,  # foreign messages waiting to arrive in the next step
+    Q_LOST,  # own requests lost on the way in this step: repeated like those lost at a full buffer
     Q_DRAW,  # what can be served in this step
     Q_IN,  # offered in this step
     Q_FOREIGN_IN,  # of which foreign
@@ -165,7 +170,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_SUM_REPEATED,
     Q_PEAK,  # largest number of entries waiting
     Q_COUNT,
-) = range(36)
+) = range(37)
 
 # -- per-storm scalars -----------------------------------------------------------------------------------------
 (
@@ -360,8 +365,9 @@ requests of the step in which their handsets sent them, so that the mean age tra
     I_UTILISATION,  # smoothed, 1: all of the capacity
     I_STATE,  # 0 normal, 1 warn, 2 over
     I_PEAK,
+    I_EXTRA,  # work of this step beside requests
     I_COUNT,
-) = range(15)
+) = range(16)
 
 ALARM_LOG = 256
 """Alarms kept per storm."""

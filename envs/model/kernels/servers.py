@@ -10,7 +10,6 @@ from signalstorm.envs.model.kernels.layout import (
     K_STEP_SESSIONS,
     P_COHORTS,
     P_KPI,
-    P_REFUSE,
     P_SCRATCH,
     P_SERVER_TABLE,
     P_SESSIONS,
@@ -20,6 +19,7 @@ from signalstorm.envs.model.kernels.layout import (
     PS_DELAY,
     PS_DELAY_MASK,
     PS_ELEMENT,
+    PS_FAIL,
     PS_INFLOW,
     PS_LINES,
     PS_LOST_RING,
@@ -41,6 +41,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_IN,
     Q_LATENCY,
     Q_LATER_IN,
+    Q_LOST,
     Q_MEAN,
     Q_OVER,
     Q_PASS,
@@ -141,7 +142,7 @@ def _repeat(base, plan, at, step, tile):
     for b in range(len(tile)):
         foreign = q[Q_FOREIGN_IN, b] / q[Q_IN, b] if q[Q_IN, b] > 0.0 else 0.0
         own[now, b] = 1.0 - foreign
-        lost[now, b] = q[Q_OVER, b] * (1.0 - q[Q_REFUSES, b]) * (1.0 - foreign)
+        lost[now, b] = q[Q_OVER, b] * (1.0 - q[Q_REFUSES, b]) * (1.0 - foreign) + q[Q_LOST, b]
         served[now, b] = q[Q_SERVED_SUM, b]
         q[Q_REPEATED, b] = 0.0
         repeats += (q[Q_REPEATS, b] > 0.0) & (q[Q_REPEAT, b] < q[Q_TIMER, b])
@@ -192,7 +193,7 @@ def _answer(base, plan, at, step, tile):
     if plan[at + PS_DELAY] >= 0:
         _delay(base, plan, at, lost, step, tile)
     stages = plan[at + PS_STAGES]
-    fail = block(base, plan[P_REFUSE], share, tile)
+    fail = block(base, plan[at + PS_FAIL], share, tile)
     if refused > 0:
         for stage in range(stages):
             for k in range(share):

@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from signalstorm.envs.model.kernels.core_layout import FIRST_CORE_EVENT, N_COUNT, N_ENDED, X_BLOCK
+from signalstorm.envs.model.kernels.core_timeline import apply_core
 from signalstorm.envs.model.kernels.layout import (
     C_COUNT,
     C_SIZE,
@@ -30,6 +32,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_CLASS,
     P_CLASS_TABLE,
     P_CLASSES,
+    P_CORE,
     P_EVENT,
     P_EVENTS,
     P_FLAGGED,
@@ -54,7 +57,7 @@ from signalstorm.envs.model.kernels.subscribers import put_long
 
 
 @njit(error_model="numpy")
-def happen(base, plan, step, linked, tile):
+def happen(base, plan, step, linked, core, tile):
     """Apply the events of this step; ramps move on."""
     if step > plan[P_LAST_EVENT]:
         return
@@ -62,17 +65,21 @@ def happen(base, plan, step, linked, tile):
         event = block(base, plan[P_EVENT] + e * E_COUNT * len(tile), E_COUNT, tile)
         for b in range(len(tile)):
             if event[E_STEP, b] <= step <= event[E_UNTIL, b]:
-                _apply(base, plan, event, b, step, linked, tile)
+                _apply(base, plan, event, b, step, linked, core, tile)
 
 
 @njit(inline="always")
-def _apply(base, plan, event, b, step, linked, tile):
+def _apply(base, plan, event, b, step, linked, core, tile):
     kind = int(event[E_KIND, b])
     target = int(event[E_TARGET, b])
+    if core is not None:
+        if kind >= FIRST_CORE_EVENT:
+            apply_core(base, plan, event, b, step, tile)
+            return
     if kind == EVENT_DETACH:
         for c in range(plan[P_CLASSES]):
             if target < 0 or target == plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_GROUP]:
-                _detach(base, plan, b, c, event[E_VALUE, b], int(event[E_EXTRA, b]), step, tile)
+                _detach(base, plan, b, c, event[E_VALUE, b], int(event[E_EXTRA, b]), step, core, tile)
         return
     if linked is not None:
         if kind >= EVENT_HLR_RESET:
@@ -124,10 +131,12 @@ def _ramp(event, b, step, present):
 
 
 @njit(inline="always")
-def _detach(base, plan, b, c, share, spread, step, tile):
+def _detach(base, plan, b, c, share, spread, step, core, tile):
     """Detach a share of a class's registered subscribers; they attach again uniformly within ``spread`` steps."""
     registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
     parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
     n = min(share * registered[c, b], parameters[C_SIZE, b])
     registered[c, b] -= n
+    if core is not None:
+        block(base, plan[plan[P_CORE] + X_BLOCK], N_COUNT, tile)[N_ENDED, b] += n
     put_long(base, plan, b, c, n, 1, 1 + spread, step, tile)

@@ -17,7 +17,7 @@ from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_file import load
 from signalstorm.envs.model.storms import storm
-from tests.envs.model.kernels.oddities import everything
+from tests.envs.model.kernels.oddities import everything, whole_core
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,13 +31,17 @@ ROWS = 64
 
 
 def scenario_of(name: str) -> Scenario:
-    return everything() if name == "everything" else load(name)
+    made = {"everything": everything, "whole-core": whole_core}
+    return made[name]() if name in made else load(name)
 
 
 def bits(batch: Batch) -> list[Floats]:
     """All that a batch tells; for each array the last axis is the storm."""
     names = [name for name in batch.plan.queues if batch.plan.queue_offset(name) >= 0]
-    return [batch.counters(), batch.records(), *(batch.queue(name) for name in names)]
+    dra = batch.scenario.topology.dra
+    peers = [batch.peer_block(p) for p in range(len(dra.peers))] if dra else []
+    core = [batch.core_block()] if batch.core else []
+    return [batch.counters(), batch.records(), *(batch.queue(name) for name in names), *core, *peers]
 
 
 def assert_same(one: Sequence[Floats], other: Sequence[Floats]) -> None:
@@ -63,7 +67,7 @@ def alone(name: str, row: int) -> Batch:
     return Batch([drawn], [100 + row], setting, record_s=1.0, tile=1)
 
 
-@pytest.mark.parametrize("name", ["lab-pcrf", "everything"])
+@pytest.mark.parametrize("name", ["lab-pcrf", "everything", "whole-core"])
 def test_a_row_is_the_storm_alone(name: str) -> None:
     """In its first tile or its second, at the edge or in the middle, beside storms that end sooner or never."""
     together = crowd(name)
@@ -87,7 +91,7 @@ def test_neighbours_and_position_change_nothing() -> None:
     assert_same([array[..., 5] for array in bits(mixed)], [array[..., 40] for array in bits(same)])
 
 
-@pytest.mark.parametrize("name", ["lab-pcrf", "everything"])
+@pytest.mark.parametrize("name", ["lab-pcrf", "everything", "whole-core"])
 def test_threads_change_nothing(name: str) -> None:
     one, two = crowd(name, threads=1), crowd(name, threads=2)
     for batch in (one, two):
@@ -95,7 +99,7 @@ def test_threads_change_nothing(name: str) -> None:
     assert_same(bits(one), bits(two))
 
 
-@pytest.mark.parametrize("name", ["lab-pcrf", "everything"])
+@pytest.mark.parametrize("name", ["lab-pcrf", "everything", "whole-core"])
 def test_one_call_or_many(name: str) -> None:
     """Over the horizon, one call per control interval, and chunks of any length."""
     whole, intervals, chunks = crowd(name), crowd(name), crowd(name)

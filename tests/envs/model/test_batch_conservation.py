@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from signalstorm.envs.model.batch import Batch
-from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.kernels import core_layout, layout
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.procedures import REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
@@ -43,9 +43,12 @@ def stocks(batch: Batch) -> dict[str, Floats]:
     }
     if batch.scenario.topology.links is not None:
         places["flagged"] = (layout.P_FLAGGED, groups)
+    offsets = {name: (int(table[row]), owners) for name, (row, owners) in places.items()}
+    if batch.core:
+        offsets["held"] = (int(table[int(table[layout.P_CORE]) + core_layout.X_HELD]), groups)
     found = {}
-    for name, (row, owners) in places.items():
-        numbers = batch._take(batch._rows(int(table[row]), len(owners)))
+    for name, (offset, owners) in offsets.items():
+        numbers = batch._take(batch._rows(offset, len(owners)))
         mine = [[owner == group for owner in owners] for group in range(len(batch.scenario.subscribers))]
         found[name] = np.stack([numbers[rows].sum(axis=0) for rows in mine], axis=1)
     if "flagged" in found:

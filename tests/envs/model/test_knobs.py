@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signalstorm.envs.model.core_knobs import CORE_ROWS, FIELDS, THROTTLES, field_value
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knobs import (
     KNOBS,
@@ -19,6 +20,7 @@ from signalstorm.envs.model.knobs import (
     validate,
 )
 from signalstorm.envs.model.scenario_file import load
+from signalstorm.envs.model.scenario_topology import Topology
 from tests.envs.model.scenario_data import full
 
 NUMERIC = [knob for knob in KNOBS.values() if knob.kind != "choice"]
@@ -39,7 +41,7 @@ def test_the_table_is_consistent() -> None:
         assert knob.meaning
         assert knob.source
         assert bool(knob.command) == knob.exportable
-        assert knob.element in ("gate", "gateway", "pcrf", "links")
+        assert knob.element in Topology.model_fields
     for knob in NUMERIC:
         assert knob.low < knob.high
         assert knob.unit
@@ -48,7 +50,7 @@ def test_the_table_is_consistent() -> None:
             assert validate({knob.name: bound})[knob.name] == bound
         if knob.name.endswith(("_s", "_ms")) and not knob.name.endswith("_per_s"):
             assert knob.name.endswith(f"_{knob.unit}")
-    assert {name: knob.default for name, knob in KNOBS.items()} == {
+    assert {name: knob.default for name, knob in KNOBS.items() if knob not in CORE_ROWS} == {
         "nop_rate": "off",
         "nop_wait_s": 5,
         "nop_queue": None,
@@ -64,6 +66,16 @@ def test_the_table_is_consistent() -> None:
         "max_assoc_retx": 10,
         "pcrf_rate_per_s": None,
     }
+
+
+def test_the_defaults_of_the_core_knobs_are_those_of_the_fields_they_override() -> None:
+    core = {"dra": {"dynamic": {}}, "ocs": {}, "ddn": {}, "resilience": {}, "imsimgr": {"capacity_per_s": 1000.0}}
+    topology = {"gate": {}, "gateway": {}, "pcrf": {}, "database": {"rate_per_s": 100.0}, **core}
+    scenario = full(topology=topology, present={}, tunable=[], timeline=[], fitted={})
+    assert {name: field_value(scenario.topology, name) for name in FIELDS} == {
+        name: KNOBS[name].default for name in FIELDS
+    }
+    assert {knob.name for knob in CORE_ROWS} == {*FIELDS, "t3346_low_min", "t3346_high_min"}
 
 
 @pytest.mark.parametrize(
@@ -257,7 +269,8 @@ def test_rounding_always_gives_a_legal_setting(values: dict[str, Any]) -> None:
     assert validate(rounded) == rounded
     for name, value in rounded.items():
         knob = KNOBS[name]
-        ordered_with_others = name in ("nop_queue", "rto_min_ms", "rto_initial_ms")
+        ordered = ("nop_queue", "rto_min_ms", "rto_initial_ms", "t3346_low_min", "ddn_poll_s", *THROTTLES)
+        ordered_with_others = name in ordered
         if isinstance(value, int | float) and not ordered_with_others:
             assert abs(value - min(max(values[name], knob.low), knob.high)) <= knob.step / 2 + 1e-9
 

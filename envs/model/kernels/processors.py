@@ -1,0 +1,82 @@
+"""Processor loads: of the session database, which the dynamic limit of the Diameter agent follows, and of the MME."""
+
+from numba import njit
+
+from signalstorm.envs.model.kernels.core_layout import (
+    BANDS,
+    N_BAND_FROM,
+    N_BAND_POINTS,
+    N_CALM,
+    N_COUNT,
+    N_CPU,
+    N_CPU_BASE,
+    N_CPU_PEAK,
+    N_CPU_SERVED,
+    N_DYNAMIC,
+    N_HOLD,
+    N_MME_CPU,
+    N_MME_PEAK,
+    N_MME_SERVED,
+    N_MME_SMOOTH,
+    N_SAMPLE,
+    N_STEP,
+    N_THROTTLE,
+    N_THROTTLE_PEAK,
+    X_BLOCK,
+    X_DATABASE,
+    X_MME,
+)
+from signalstorm.envs.model.kernels.layout import (
+    P_CORE,
+    P_SERVER_TABLE,
+    PS_BLOCK,
+    PS_COUNT,
+    Q_COUNT,
+    Q_MEAN,
+    Q_SERVED_SUM,
+)
+from signalstorm.envs.model.kernels.memory import block
+
+_EPSILON = 1e-9
+"""Rounding of a load that stands exactly on the edge of a band."""
+
+
+@njit(error_model="numpy")
+def measure(base, plan, step, tile):
+    """Sample the loads after this step's work, and let the dynamic limit follow."""
+    at = plan[P_CORE]
+    n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
+    if plan[at + X_MME] >= 0:
+        q = block(base, plan[plan[P_SERVER_TABLE] + plan[at + X_MME] * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
+        for b in range(len(tile)):
+            load = min((q[Q_SERVED_SUM, b] - n[N_MME_SERVED, b]) / q[Q_MEAN, b], 1.0) if q[Q_MEAN, b] > 0.0 else 1.0
+            n[N_MME_SERVED, b] = q[Q_SERVED_SUM, b]
+            n[N_MME_CPU, b] += n[N_MME_SMOOTH, b] * (load - n[N_MME_CPU, b])
+            n[N_MME_PEAK, b] = max(n[N_MME_PEAK, b], n[N_MME_CPU, b])
+    if plan[at + X_DATABASE] >= 0:
+        q = block(base, plan[plan[P_SERVER_TABLE] + plan[at + X_DATABASE] * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
+        for b in range(len(tile)):
+            if (step + 1) % int(n[N_SAMPLE, b]) == 0:
+                work = q[Q_MEAN, b] * n[N_SAMPLE, b]
+                used = min((q[Q_SERVED_SUM, b] - n[N_CPU_SERVED, b]) / work, 1.0) if work > 0.0 else 1.0
+                n[N_CPU, b] = n[N_CPU_BASE, b] + (1.0 - n[N_CPU_BASE, b]) * used
+                n[N_CPU_SERVED, b] = q[Q_SERVED_SUM, b]
+                n[N_CPU_PEAK, b] = max(n[N_CPU_PEAK, b], n[N_CPU, b])
+                if n[N_DYNAMIC, b] > 0.0:
+                    _follow(n, b)
+
+
+@njit(inline="always")
+def _follow(n, b):
+    """Set the throttle by the band of a sample; below all bands take it back by steps, one after each full hold."""
+    if n[N_CPU, b] >= n[N_BAND_FROM, b] - _EPSILON:
+        n[N_CALM, b] = -1.0
+        for band in range(BANDS):
+            if n[N_CPU, b] >= n[N_BAND_FROM + band, b] - _EPSILON:
+                n[N_THROTTLE, b] = n[N_BAND_POINTS + band, b]
+        n[N_THROTTLE_PEAK, b] = max(n[N_THROTTLE_PEAK, b], n[N_THROTTLE, b])
+        return
+    n[N_CALM, b] = n[N_CALM, b] + n[N_SAMPLE, b] if n[N_CALM, b] >= 0.0 else 0.0
+    if n[N_CALM, b] >= n[N_HOLD, b]:
+        n[N_THROTTLE, b] = max(n[N_THROTTLE, b] - n[N_STEP, b], 0.0)
+        n[N_CALM, b] = 0.0
