@@ -8,6 +8,7 @@ from signalstorm.envs.model.knob_checks import warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.metrics import Outcomes
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.experiments.core_diagnosis import diagnose_core
 from signalstorm.experiments.evaluate import StormSet
 
 _MUCH = 0.05
@@ -31,6 +32,7 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         *_too_tight(outcomes),
         *_stalled(storms.scenario, outcomes),
         *_acknowledgements(setting),
+        *diagnose_core(storms.scenario, setting, outcomes),
         *cannot_help(storms),
     ]
 

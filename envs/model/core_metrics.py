@@ -33,6 +33,7 @@ class Quantity(NamedTuple):
 CORE_QUANTITIES = (
     Quantity("database_cpu_peak", "database", core.N_CPU_PEAK, "share", "largest CPU"),
     Quantity("throttle_peak_percent", "dynamic", core.N_THROTTLE_PEAK, "%", "largest throttle"),
+    Quantity("throttle_rises", "dynamic", core.N_THROTTLE_RISES, "times", "times tightened"),
     Quantity("pending_peak", "dra", core.N_PENDING_PEAK, "transactions", "most pending"),
     Quantity("dra_offered", "dra", core.N_OFFERED, "messages", "offered", True),
     Quantity("dra_limited", "dra", core.N_LIMITED, "messages", "beyond a limit", True),

@@ -149,7 +149,8 @@ N_HELD_PEAK = 111
 N_MME_SMOOTH = 112
 N_MME_SERVED = 113  # served up to the step before
 N_MME_PEAK = 114
-N_COUNT = 115
+N_THROTTLE_RISES = 115  # times that the dynamic limit became tighter
+N_COUNT = 116
 
 # -- peer block --------------------------------------------------------------------------------------------------
 B_DYNAMIC = 0  # 1: the dynamic limit applies

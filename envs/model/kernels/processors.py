@@ -22,6 +22,7 @@ from signalstorm.envs.model.kernels.core_layout import (
     N_STEP,
     N_THROTTLE,
     N_THROTTLE_PEAK,
+    N_THROTTLE_RISES,
     X_BLOCK,
     X_DATABASE,
     X_MME,
@@ -70,10 +71,12 @@ def measure(base, plan, step, tile):
 def _follow(n, b):
     """Set the throttle by the band of a sample; below all bands take it back by steps, one after each full hold."""
     if n[N_CPU, b] >= n[N_BAND_FROM, b] - _EPSILON:
+        before = n[N_THROTTLE, b]
         n[N_CALM, b] = -1.0
         for band in range(BANDS):
             if n[N_CPU, b] >= n[N_BAND_FROM + band, b] - _EPSILON:
                 n[N_THROTTLE, b] = n[N_BAND_POINTS + band, b]
+        n[N_THROTTLE_RISES, b] += n[N_THROTTLE, b] > before
         n[N_THROTTLE_PEAK, b] = max(n[N_THROTTLE_PEAK, b], n[N_THROTTLE, b])
         return
     n[N_CALM, b] = n[N_CALM, b] + n[N_SAMPLE, b] if n[N_CALM, b] >= 0.0 else 0.0

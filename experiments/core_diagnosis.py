@@ -1,0 +1,138 @@
+"""Diagnosis of the elements beyond the attach chain, in words."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from signalstorm.envs.model.knob_table import KnobValue
+from signalstorm.envs.model.metrics import Outcomes
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_core_events import NodeEvent
+
+_MUCH = 0.02
+"""Share of messages, or of subscribers, worth a sentence."""
+_FULL = 0.999
+"""Utilisation at which a processor does nothing but queue."""
+_TWITCHY_PER_HOUR = 30
+"""A limit that tightens more often swings rather than settles."""
+
+
+def diagnose_core(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:
+    """Say what the elements beyond the attach chain did to the storms.
+
+    Args:
+        scenario: The nominal scenario.
+        setting: The complete setting.
+        outcomes: What the storms came to, shape (storms,).
+    """
+    found = {name: float(np.median(values)) for name, values in outcomes.core.items()}
+    yield from _agent(scenario, setting, found)
+    yield from _database(scenario, found)
+    yield from _gateway(found, float(np.median(outcomes.admitted)))
+    yield from _manager(found)
+    yield from _notifications(scenario, found)
+    yield from _crowd(scenario, found, float(np.median(outcomes.attempts)))
+    yield from _beyond_every_knob(scenario)
+
+
+def _agent(scenario: Scenario, setting: Mapping[str, KnobValue], found: Mapping[str, float]) -> Iterator[str]:
+    offered = found.get("dra_offered", 0.0)
+    if offered <= 0:
+        return
+    limited, busy = found["dra_limited"] / offered, (found["dra_busy_gx"] + found["dra_busy_gy"]) / offered
+    if limited > _MUCH:
+        yield (
+            f"count limit: the Diameter agent keeps {limited:.0%} of all messages back by its limits "
+            f"(answer: {setting.get('dra_limit_action', 'none')}); attaches among them come back by their timers"
+        )
+    dra = scenario.topology.dra
+    if busy > _MUCH and found["dra_busy_gx"] > 0 and dra is not None and dra.pool is not None:
+        yield (
+            f"collateral refusals: the agent's {dra.pool:g} transaction slots were all taken (up to "
+            f"{found['pending_peak']:.0f} pending), and it refused {found['dra_busy_gx']:.0f} Gx messages, whether "
+            "or not their own server was slow; a pending limit (dra_ocs_pending) or an egress limit contains "
+            "the slow one"
+        )
+    if found["endings_lost"] > 0:
+        yield (
+            f"{found['endings_lost']:.0f} CCR-T did not get through: their sessions stay in the policy server until "
+            "it cleans up"
+        )
+
+
+def _database(scenario: Scenario, found: Mapping[str, float]) -> Iterator[str]:
+    if found.get("database_cpu_peak", 0.0) >= _FULL:
+        yield "overload: the session database was saturated; beyond that its latency grows and writes fail"
+    rises = found.get("throttle_rises", 0.0) / max(scenario.horizon_s / 3600.0, 1.0)
+    if rises > _TWITCHY_PER_HOUR:
+        yield (
+            f"too twitchy a limiter: the dynamic limit tightened {rises:.0f} times an hour; a longer dynamic_hold_s "
+            "or a smaller dynamic_step_percent lets it settle"
+        )
+
+
+def _gateway(found: Mapping[str, float], admitted: float) -> Iterator[str]:
+    if found.get("degraded", 0.0) > 0:
+        yield (
+            f"{found['degraded']:.0f} sessions went on without policy or charging: degraded, their question had failed"
+        )
+    if found.get("retried", 0.0) > _MUCH * max(admitted, 1.0):
+        yield f"{found['retried']:.0f} questions were asked again at the mated policy server, which has to carry them"
+
+
+def _manager(found: Mapping[str, float]) -> Iterator[str]:
+    asked = found.get("broadcasts", 0.0) + found.get("sent_to_one", 0.0) + found.get("unknown_dropped", 0.0)
+    if asked <= 0:
+        return
+    if found["sent_to_one"] + found["unknown_dropped"] > 0:
+        yield (
+            f"unknown subscribers: {found['broadcasts'] / asked:.0%} of the HLR's requests were broadcast, "
+            f"{found['sent_to_one'] / asked:.0%} went to one session manager (which does not know the subscriber), "
+            f"{found['unknown_dropped'] / asked:.0%} were dropped at or above a CPU of 70 %"
+        )
+
+
+def _notifications(scenario: Scenario, found: Mapping[str, float]) -> Iterator[str]:
+    sent, dropped = found.get("ddn_sent", 0.0), found.get("ddn_dropped", 0.0)
+    if dropped > 0:
+        yield (
+            f"the SGW dropped {dropped / (sent + dropped):.0%} of the downlink data notifications, with a factor of "
+            f"up to {found['ddn_factor_peak_percent']:g} %"
+        )
+    starts = found.get("ddn_throttles", 0.0) / max(scenario.horizon_s / 3600.0, 1.0)
+    if starts > _TWITCHY_PER_HOUR / 3:
+        yield f"too twitchy a limiter: the SGW's throttle began {starts:.0f} times an hour; a longer time keeps it on"
+
+
+def _crowd(scenario: Scenario, found: Mapping[str, float], attempts: float) -> Iterator[str]:
+    broken = found.get("broken_refused", 0.0)
+    if broken > _MUCH * max(attempts, 1.0):
+        yield (
+            f"standing load: {broken / attempts:.0%} of all requests come from handsets that the network refuses "
+            "whatever they do; they take capacity for ever, also after the storm"
+        )
+    population = sum(group.size for group in scenario.subscribers)
+    if found.get("held_peak", 0.0) > _MUCH * population:
+        share = found["held_peak"] / population
+        yield f"up to {share:.0%} of the subscribers were kept from attaching: barred, or their node out"
+    lost = [event for event in scenario.timeline if isinstance(event, NodeEvent) and event.kind == "node_loss"]
+    if lost and scenario.topology.resilience is not None:
+        nodes = sum(event.nodes for event in lost)
+        domains = scenario.topology.resilience.failure_domains
+        yield (
+            f"{nodes} of {domains} nodes were lost, with their capacity; what ends sooner is session recovery or more, "
+            "smaller failure domains, not a knob of the gate alone"
+        )
+
+
+def _beyond_every_knob(scenario: Scenario) -> Iterator[str]:
+    """A steady load above a server's capacity: every knob only chooses who is refused."""
+    factor = max((f for _, f in scenario.churn_profile.points), default=1.0) if scenario.churn_profile else 1.0
+    load = factor * sum(group.size * group.churn_per_s for group in scenario.subscribers)
+    for name, server in scenario.topology.servers().items():
+        asked = load * (2 if name == "hss" else 1)
+        if server.rate_per_s is not None and name != "pcrf_mate" and asked > server.rate_per_s:
+            yield (
+                f"these knobs cannot help here: up to {asked:.0f} messages/s are needed of {name}, which serves "
+                f"{server.rate_per_s:g}/s; only more capacity or less load does"
+            )

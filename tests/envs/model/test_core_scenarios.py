@@ -1,0 +1,155 @@
+"""The packaged scenarios of the core: published figures, and shapes that fail when their mechanism is switched off."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.metrics import Outcomes, outcomes
+from signalstorm.envs.model.parameters import setting_matrix
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_file import load
+from tests.envs.model.kernels.worlds import Course, fixed, handsets, world
+
+DOCOMO_PER_S = 14.1e6 / 3600.0
+"""Signals/s that the three new switches bear."""
+OLD_SWITCHES_BACK_S = 26_400.0
+"""11:00, counted from the cut-over at 03:40 [s]."""
+
+
+def come_to(scenario: Scenario, storms: int = 4, **knobs: Any) -> Outcomes:
+    batch = Batch([scenario] * storms, range(storms), setting_matrix([knobs], scenario))
+    batch.run()
+    return outcomes(batch)
+
+
+def median_s(found: Outcomes, horizon_s: float = np.inf) -> float:
+    return float(np.median(np.where(np.isnan(found.convergence_time_s), horizon_s, found.convergence_time_s)))
+
+
+def switches(load_share: float, ladder: Any, horizon_s: float, **mme: Any) -> Scenario:
+    """A hundredth of the network of 2012: 25,200 users whose needs are a share of the signalling capacity."""
+    rate = DOCOMO_PER_S / 100.0
+    churn = load_share * rate / 25_200
+    return world(
+        subscribers=handsets(25_200, ladder, registered_share=1.0, churn_per_s=churn),
+        topology={"mme": {"rate_per_s": rate, "buffer": 100, "overflow": "refuse", "timer_s": 10.0, **mme}},
+        horizon_s=horizon_s,
+        step_s=0.1,
+    )
+
+
+ONCE = fixed(1e5, 1e5)
+EPS = {"kind": "eps", "t3411_s": [8.0, 12.0]}
+
+
+def test_at_85_percent_of_the_signalling_capacity_nothing_is_lost() -> None:
+    run = Course(switches(12.0 / 14.1, EPS, 1800.0), storms=(0, 1)).run()
+    assert run.batch.counters()[layout.K_REFUSED_NETWORK].max() == 0.0
+    assert run.without[-1].max() < 0.005 * 25_200
+
+
+def test_at_117_percent_without_retries_one_in_seven_is_lost() -> None:
+    run = Course(switches(16.5 / 14.1, ONCE, 90.0), storms=range(4)).run()
+    k = run.counter(layout.K_REFUSED_NETWORK)
+    lost = (k[-1] - k[round(30.0 / 0.1)]) / run.attempts[round(30.0 / 0.1) + 1 :].sum(axis=0)
+    assert 100.0 * lost.mean() == pytest.approx(14.5, abs=1.0)
+
+
+def test_at_117_percent_with_retries_every_need_takes_more_than_one_attempt_and_there_is_no_recovery() -> None:
+    run = Course(switches(16.5 / 14.1, EPS, 7200.0), storms=(0, 1), every_s=60.0).run()
+    needs = run.counter(layout.K_DETACH_SUBSCRIBER)
+    attempts = run.counter(layout.K_ATTEMPTS)
+    last_hour = slice(60, None)
+    per_need = np.ptp(attempts[last_hour], axis=0) / np.ptp(needs[last_hour], axis=0)
+    assert per_need.min() >= 1.5
+    assert run.without[30:].min() > 0.05 * 25_200
+
+
+def test_the_day_of_2012_clears_one_to_three_hours_after_the_old_switches_are_back() -> None:
+    scenario = load("docomo-2012")
+    cleared = median_s(come_to(scenario, 2)) + scenario.convergence.count_from_s - OLD_SWITCHES_BACK_S
+    assert 60.0 <= cleared / 60.0 <= 200.0
+    left = [event for event in scenario.model_dump(mode="json")["timeline"] if event["kind"] == "registration_hold"]
+    unhelped = scenario.with_fields({"timeline": left})
+    assert np.isnan(come_to(unhelped, 2).convergence_time_s).all()
+
+
+def test_the_database_saturates_and_its_limit_is_what_the_peer_without_it_escapes() -> None:
+    scenario = load("dra-db-cpu")
+    limited = come_to(scenario)
+    free = come_to(scenario.with_fields({"topology.dra.dynamic": None}))
+    assert float(np.median(limited.core["throttle_peak_percent"])) == 60.0
+    assert (free.core["database_cpu_peak"] > 0.999).all()
+    for found in (limited, free):
+        other = found.peers["gateway-b/passed_ccr_i"] / found.peers["gateway-b/offered_ccr_i"]
+        assert (other > 0.999).all()
+    assert np.median(limited.stale["database"]) < 0.2 * np.median(free.stale["database"])
+
+
+def test_a_slow_charging_system_costs_gx_unless_its_pending_transactions_are_limited() -> None:
+    scenario = load("dra-slow-ocs")
+    pool = come_to(scenario)
+    pending = come_to(scenario, dra_ocs_pending=1000)
+    fast = come_to(scenario.with_fields({"timeline": []}))
+    assert np.median(pool.core["dra_busy_gx"]) > 50 * np.median(pending.core["dra_busy_gx"])
+    assert (fast.core["dra_busy_gx"] == 0.0).all()
+    bypass = come_to(scenario, dra_ocs_pending=1000, gy_failure_action="continue")
+    assert (bypass.stormed == 0.0).all()
+    assert (bypass.core["degraded"] > 0.0).all()
+
+
+def test_a_flush_stands_in_the_way_of_the_handsets_that_come_back() -> None:
+    scenario = load("gateway-flush")
+    alone = come_to(scenario, nop_rate=500)
+    contained = come_to(scenario, nop_rate=500, dra_ccr_t_limit_per_s=100)
+    assert np.isnan(come_to(scenario).convergence_time_s).all()
+    assert median_s(contained) < 0.7 * median_s(alone)
+    assert np.median(contained.core["endings_lost"]) > 100_000
+
+
+def test_a_bypass_ends_what_a_refusal_prolongs() -> None:
+    scenario = load("pcrf-bypass")
+    refused, bypassed = come_to(scenario), come_to(scenario, gx_failure_action="continue")
+    assert np.isnan(refused.convergence_time_s).all()
+    assert (bypassed.stormed == 0.0).all()
+    assert (bypassed.core["degraded"] > 1e5).all()
+    assert (refused.core["degraded"] == 0.0).all()
+
+
+def test_broadcasts_eat_the_manager_until_they_stop() -> None:
+    scenario = load("imsimgr-unknown")
+    late, early, never = (come_to(scenario, broadcast_off_percent=p) for p in (70, 50, "off"))
+    assert np.median(late.lost_by_imsimgr) > np.median(early.lost_by_imsimgr) > np.median(never.lost_by_imsimgr)
+    assert median_s(late) > 2 * median_s(early)
+
+
+def test_notifications_starve_attaches_and_the_throttle_saves_them() -> None:
+    scenario = load("ddn-surge")
+    off = come_to(scenario, nop_rate=300, ddn_arp_watermark=15)
+    weak = come_to(scenario, nop_rate=300)
+    strong = come_to(scenario, nop_rate=300, ddn_factor_percent=50, ddn_increment_percent=50)
+    lost = [float(np.median(found.subscriber_hours_lost)) for found in (strong, weak, off)]
+    assert lost[0] < 0.5 * lost[1] < 0.5 * lost[2]
+    assert (off.core["ddn_dropped"] == 0.0).all()
+
+
+def test_a_lost_site_clears_with_a_gate_and_never_without_and_at_once_without_retries() -> None:
+    scenario = load("site-loss")
+    assert np.isnan(come_to(scenario).convergence_time_s).all()
+    gated = median_s(come_to(scenario, nop_rate=450))
+    assert 667.0 < gated < 3000.0
+    # Without the trigger there is no storm.
+    calm = scenario.with_fields({"timeline": [], "churn_profile": None})
+    assert (come_to(calm).stormed == 0.0).all()
+
+
+def test_session_recovery_and_smaller_domains_shrink_the_storm_of_a_lost_node() -> None:
+    scenario = load("mme-node-loss")
+    plain = come_to(scenario, nop_rate=850)
+    recovered = come_to(scenario, nop_rate=850, recovery_share=0.9)
+    small = come_to(scenario, nop_rate=850, failure_domains=16)
+    assert np.median(recovered.subscriber_hours_lost) < 0.1 * np.median(plain.subscriber_hours_lost)
+    assert np.median(small.subscriber_hours_lost) < 0.5 * np.median(plain.subscriber_hours_lost)

@@ -1,0 +1,57 @@
+"""What the diagnosis says of the elements beyond the attach chain, and that it keeps quiet where nothing happened."""
+
+from typing import Any
+
+import pytest
+
+import signalstorm as ss
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_file import load
+
+
+def said(name: str, fields: dict[str, Any] | None = None, **knobs: Any) -> str:
+    scenario: Scenario = load(name)
+    return " ".join(ss.simulate(scenario.with_fields(fields or {}), knobs, seeds=1).to_json()["diagnosis"])
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "knobs", "words"),
+    [
+        ("dra-db-cpu", {}, {}, "count limit: the Diameter agent keeps"),
+        ("dra-db-cpu", {"topology.dra.dynamic": None}, {}, "the session database was saturated"),
+        ("dra-db-cpu", {}, {"dynamic_hold_s": 1, "dynamic_step_percent": 100}, "too twitchy a limiter: the dynamic"),
+        ("dra-slow-ocs", {}, {}, "collateral refusals: the agent's 2500 transaction slots"),
+        ("gateway-flush", {}, {"dra_ccr_t_limit_per_s": 100}, "CCR-T did not get through"),
+        ("pcrf-bypass", {}, {"gx_failure_action": "continue"}, "(degraded|: degraded)"),
+        ("pcrf-bypass", {}, {"gx_failure_action": "retry"}, "asked again at the mated policy server"),
+        ("imsimgr-unknown", {}, {}, "unknown subscribers: "),
+        ("ddn-surge", {}, {}, "the SGW dropped"),
+        ("ddn-surge", {}, {"ddn_throttle_time_s": 1}, "too twitchy a limiter: the SGW's throttle"),
+        ("mme-node-loss", {}, {}, "1 of 4 nodes were lost"),
+        (
+            "docomo-2012",
+            {"horizon_s": 27000.0},
+            {},
+            "cannot help here: up to 4583 messages/s are needed of mme",
+        ),
+        ("docomo-2012", {"horizon_s": 27000.0}, {}, "were kept from attaching"),
+    ],
+)
+def test_each_mechanism_has_its_sentence(name: str, fields: dict[str, Any], knobs: dict[str, Any], words: str) -> None:
+    text = said(name, fields, **knobs)
+    assert any(word.strip("()") in text for word in words.split("|")), text
+
+
+def test_broken_handsets_are_called_a_standing_load() -> None:
+    broken = {"name": "broken", "size": 20000, "broken": True, "ladder": {"kind": "eps"}}
+    scenario = load("site-loss").model_dump(mode="json")
+    scenario["subscribers"].append(broken)
+    scenario["demand"] = {"rate_per_s": 1e6}
+    text = " ".join(ss.simulate(Scenario.model_validate(scenario), {"nop_rate": 450}, seeds=1).to_json()["diagnosis"])
+    assert "standing load: " in text
+
+
+def test_a_calm_network_is_left_in_peace() -> None:
+    text = said("site-loss", {"timeline": [], "churn_profile": None})
+    for word in ("count limit", "collateral", "twitchy", "standing load", "cannot help", "degraded", "nodes were lost"):
+        assert word not in text
