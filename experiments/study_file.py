@@ -122,6 +122,8 @@ class Confirmation(Part):
     """Further storms of it, on which the present setting comes closest to the lower bound."""
     held_out: Positive = 100
     """Storms that no choice has seen."""
+    safe: Positive = 50
+    """Storms by which the safe intervals are found, the first of the comparison."""
 
 
 class StudyFile(Part):
@@ -175,6 +177,7 @@ class StudyFile(Part):
             "choice": self.confirmation.storms,
             "choice_guards": self.confirmation.guards,
             "held_out": self.confirmation.held_out,
+            "safe": self.confirmation.safe,
         }
         return Budget(**known)
 
@@ -183,6 +186,11 @@ def list_studies() -> list[str]:
     """Return the names of the packaged studies, sorted."""
     folder = resources.files("signalstorm.configs") / "studies"
     return sorted(entry.name.removesuffix(_ENDING) for entry in folder.iterdir() if entry.name.endswith(_ENDING))
+
+
+def own_study(scenario: str) -> StudyFile:
+    """Return the packaged study with a scenario's name, the default study if there is none."""
+    return load_study(scenario) if scenario in list_studies() else StudyFile()
 
 
 def load_study(name_or_path: str | os.PathLike[str]) -> StudyFile:

@@ -34,7 +34,7 @@ from signalstorm.experiments.sensitivity import importance
 from signalstorm.experiments.storage import open_storage, quiet_optuna
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress
 from signalstorm.experiments.study import Study, Trial
-from signalstorm.experiments.study_file import StudyFile, load_study
+from signalstorm.experiments.study_file import StudyFile, load_study, own_study
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +64,8 @@ def tune(
 
     Args:
         scenario: A scenario, the name of one that comes with the package, or a file's path.
-        study: A study file, the name of one that comes with the package, or its content; by default the default study.
+        study: A study file, the name of one that comes with the package, or its content; by default the one with
+            the scenario's name, or the default study.
         knobs: The knobs to move; by default those of the study, or those that the scenario calls tunable.
         trials: Settings to try, the present one included; by default as the study says.
         seeds: Storms of each trial, the first of the search range; by default as the study says.
@@ -88,7 +89,7 @@ def tune(
         KeyboardInterrupt: On Ctrl-C or a request to terminate; the same call goes on where it stopped.
     """
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
-    spec = _spec(study, seed)
+    spec = _spec(own_study(model.name) if study is None else study, seed)
     spent = _checked(budget or spec.budget_of(Budget()), trials, seeds)
     space = search_space(model, knobs, spec.knobs)
     sampling.check_installed(spec.sampler.kind)
@@ -211,9 +212,9 @@ class _Run:
         return round(self._before_s + time.monotonic() - self._began, 1)
 
 
-def _spec(study: StudyFile | str | os.PathLike[str] | None, seed: int | None) -> StudyFile:
+def _spec(study: StudyFile | str | os.PathLike[str], seed: int | None) -> StudyFile:
     """Return the study, with another seed where one is given."""
-    spec = StudyFile() if study is None else study if isinstance(study, StudyFile) else load_study(study)
+    spec = study if isinstance(study, StudyFile) else load_study(study)
     if seed is None:
         return spec
     return spec.model_copy(update={"sampler": spec.sampler.model_copy(update={"seed": seed})})

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.core_metrics import core_outcomes, peer_outcomes
+from signalstorm.envs.model.fluid_links import links_bound_s
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
@@ -201,13 +202,12 @@ def lower_bound_s(scenario: Scenario) -> float:
 
     Returns:
         From ``count_from`` to the instant when less than half a subscriber is left; 0 if no backlog forms;
-        infinite if it lasts beyond the horizon; 0 as well behind signalling links, where no bound is known.
+        infinite if it lasts beyond the horizon. Behind signalling links see `fluid_links`.
     """
     count = max(round(scenario.horizon_s / scenario.dt), 1)
     time = np.arange(count + 1, dtype=np.float64) * np.float64(scenario.dt)
     if scenario.topology.links is not None:
-        # No bound is known: a refresh that waits costs nobody service, one that fails costs an attach.
-        return 0.0
+        return links_bound_s(scenario, scenario.topology.links)
     arrived = _arrivals(scenario, time)
     passed = arrived
     messages = [t.element for t in PROCEDURES[scenario.access]]

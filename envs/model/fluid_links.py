@@ -1,0 +1,92 @@
+"""The fluid limit behind signalling links: location refreshes and attaches at full link rate, nothing wasted."""
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.envs.model.procedures import PROCEDURES, REFRESH_GPRS
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_events import CapacityEvent, HlrResetEvent, LinkEvent, MassDetachEvent
+from signalstorm.envs.model.scenario_topology import Links
+
+Floats = npt.NDArray[np.float64]
+
+_STEP_S = 1.0
+"""Step of the fluid; activity and link rates change over minutes."""
+
+
+def links_bound_s(scenario: Scenario, links: Links) -> float:
+    """Return the time that the links need for the work of a storm if none of it is wasted [s].
+
+    Flagged subscribers refresh at the rate of the activity profile, two messages each, and those who power-cycle
+    attach, four messages; the links carry their full rate as long as there is work. What is left is above the band of
+    health as long as it stands for more subscribers than the band, at the two messages that each needs at least.
+
+    Returns:
+        From ``count_from`` to the instant when the work left is within the band for good; 0 if it never leaves it;
+        infinite if it is still above the band at the horizon.
+    """
+    count = max(round(scenario.horizon_s / _STEP_S), 1)
+    time = np.arange(count + 1, dtype=np.float64) * _STEP_S
+    work = _cumulative(_work(scenario, time))
+    capacity = _cumulative(_rates(scenario, links, time))
+    left = work - np.minimum(np.minimum.accumulate(work - capacity) + capacity, work)
+    population = sum(group.size for group in scenario.subscribers)
+    above = np.flatnonzero(left > len(REFRESH_GPRS) * scenario.convergence.band_share * population)
+    if above.size == 0:
+        return 0.0
+    last = int(above[-1])
+    return float("inf") if last == count else max(float(time[last + 1]) - scenario.convergence.count_from_s, 0.0)
+
+
+def _cumulative(rates: Floats) -> Floats:
+    """Integrate rates from the start up to each instant."""
+    return np.concatenate([[0.0], np.cumsum(rates[:-1]) * _STEP_S])
+
+
+def _work(scenario: Scenario, time: Floats) -> Floats:
+    """Return the messages asked for at each instant [1/s]."""
+    attach, refresh = len(PROCEDURES[scenario.access]), len(REFRESH_GPRS)
+    points = scenario.activity.points if scenario.activity else ((0.0, 0.0),)
+    scale = scenario.activity.scale if scenario.activity else 0.0
+    activity = scale * np.interp(time, [point[0] for point in points], [point[1] for point in points])
+    work = np.zeros_like(time)
+    for group in scenario.subscribers:
+        registered = group.size * group.registered_share
+        flagged = np.zeros_like(time)
+        for event in scenario.timeline:
+            if isinstance(event, HlrResetEvent):
+                after = time >= event.time_s
+                gone = _cumulative((activity + group.churn_per_s) * after)
+                flagged = np.where(
+                    after, flagged * (1.0 - event.share) + event.share * registered * np.exp(-gone), flagged
+                )
+            elif isinstance(event, MassDetachEvent) and event.target in ("*", group.name):
+                spread = max(event.spread_s, _STEP_S)
+                within = (time >= event.time_s) & (time < event.time_s + spread)
+                work += attach * within * event.share * registered / spread
+        # Exact within a step, however soon they become active.
+        leaving = np.maximum(activity + group.churn_per_s, 1e-12) * _STEP_S
+        confirmed = -np.expm1(-leaving) / leaving * activity * np.minimum(flagged, registered)
+        work += refresh * confirmed + attach * group.churn_per_s * registered
+    return work
+
+
+def _rates(scenario: Scenario, links: Links, time: Floats) -> Floats:
+    """Return what all links together carry at each instant [1/s]."""
+    total = np.zeros_like(time)
+    for index, name in enumerate(links.names()):
+        share = links.stp_rate_shares[index // links.links_per_stp] if links.stp_rate_shares else 1.0
+        rates = np.full(time.shape, links.rate_per_s * share)
+        up = np.ones_like(time)
+        for event in sorted(scenario.timeline, key=lambda e: e.time_s):
+            if isinstance(event, CapacityEvent | LinkEvent) and event.target in ("*", name, name.split("/")[0]):
+                after = time >= event.time_s
+                if isinstance(event, LinkEvent):
+                    up[after] = 0.0 if event.kind == "link_down" else 1.0
+                elif event.until_s is None:
+                    rates[after] = event.value
+                else:
+                    part = np.clip((time[after] - event.time_s) / (event.until_s - event.time_s), 0.0, 1.0)
+                    rates[after] += part * (event.value - rates[after])
+        total += rates * up
+    return total
