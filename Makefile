@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-SCENARIO ?= lab-pcrf
+SCENARIO ?= incident-2014
 # What the tests need beside the package itself, as extras of pyproject.toml separated by commas.
 TEST_EXTRAS ?= dev
 # The share of the product's lines that the quick tests must reach, in per cent.

@@ -106,7 +106,7 @@ def _value(name: str, complete: Mapping[str, KnobValue]) -> float | None:
 
 
 def _moved(space: SearchSpace, setting: Setting, name: str, value: Any) -> Setting | None:
-    """Return the setting with one knob moved, None if that is not legal."""
+    """Return the setting with one knob moved and the others kept, None if that is not legal."""
     values = dict(setting)
     if name in ("nop_queue_wait_s", "nop_rate", "nop_wait_s"):
         values.pop("nop_queue", None)  # the queue follows, at the same seconds of the rate
@@ -114,9 +114,15 @@ def _moved(space: SearchSpace, setting: Setting, name: str, value: Any) -> Setti
         wait_s = _value("nop_queue_wait_s", space.identity(setting))
         values |= {} if wait_s is None else {"nop_queue_wait_s": wait_s}
     try:
-        return space.overrides(round_to_legal({**values, name: value}))
+        moved = space.overrides(round_to_legal({**values, name: value}))
     except InputError:
         return None
+    # A value that is legal only with another knob moved along, such as an RTO-min above RTO-max, is not safe alone.
+    before, after = space.identity(setting), space.identity(moved)
+    alone = after.get(name, value) == value and all(
+        after.get(other) == before.get(other) for other in before if other not in (name, "nop_queue")
+    )
+    return moved if alone else None
 
 
 def _legal(knob: Knob, value: float) -> float:
