@@ -149,6 +149,34 @@ class HeldOut(Record):
     """Under the recommended setting."""
 
 
+class ParetoPoint(Record):
+    """A setting that was tried and is best in its way, over the storms of the search."""
+
+    trial: Whole
+    """Number of the trial."""
+    override: Values
+    """The setting, as overrides of the present one; empty for the present one."""
+    values: Mapping[str, Number]
+    """What it came to, by objective: `time` [s], `subscriber_hours_lost` [h], shares, and the cost of the change."""
+
+
+class Interaction(Record):
+    """How two knobs work together, the others as recommended."""
+
+    knobs: tuple[str, str]
+    """The two knobs."""
+    units: tuple[str, str]
+    """Units of their values."""
+    first: tuple[KnobValue, ...]
+    """Values of the first knob."""
+    second: tuple[KnobValue, ...]
+    """Values of the second knob."""
+    storms: Whole
+    """Storms over which each value is the mean."""
+    value_s: tuple[tuple[Number | None, ...], ...]
+    """Mean cost of a storm, a row for each value of the first knob; null where the two are not legal together [s]."""
+
+
 class Search(Record):
     """How the recommendation was found."""
 
@@ -218,8 +246,10 @@ class Recommendation(Record):
     """Storms with drawn fields."""
     importance: Mapping[str, Number] | None
     """How much each knob matters for being among the best, sums to 1; null if unknown."""
-    pareto: None = None
-    """Reserved for several objectives."""
+    pareto: tuple[ParetoPoint, ...] | None = None
+    """Settings tried of which none is better than another in everything weighed; null in records of older versions."""
+    interaction: Interaction | None = None
+    """The cost of storms over the two most important knobs; null if unknown."""
     search: Search
     """How it was found."""
     diagnosis: tuple[str, ...]

@@ -7,6 +7,7 @@ from typing import Any
 
 from signalstorm.envs.model.errors import SignalstormError
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.experiments.objectives import OBJECTIVES
 from signalstorm.experiments.recommendation import Recommendation
 from signalstorm.experiments.run_folder import RunFolder
 from signalstorm.experiments.search_space import SearchSpace
@@ -41,17 +42,20 @@ def write_seeds(folder: RunFolder, storms: Paired, budget: Budget, chosen: Paire
 
 
 def write_trials(folder: RunFolder, space: SearchSpace, trials: Sequence[Trial], storms: Paired) -> None:
-    """Write trials.csv: every trial with its setting, value, constraint, and T on each storm (``-``: not reached)."""
+    """Write trials.csv: every trial with its setting, values, constraint, and T on each storm (``-``: not reached)."""
     settings = [space.identity(trial.setting) for trial in trials]
     names = [name for name in KNOBS if any(name in setting for setting in settings)]
-    numbers = " ".join(map(str, storms.storms.numbers))
+    figures = [name for name in OBJECTIVES if any(name in trial.scores.figures for trial in trials)]
     header = ["number", "batch", "present", "value_s", "worse_storms", "feasible", *names, "seeds", "times_s"]
     rows = [
         [trial.number, trial.batch, trial.present, f"{trial.value_s:.6f}", trial.worse, trial.feasible]
         + [setting.get(name, "") for name in names]
-        + [numbers, _joined(trial.times_s)]
+        + [" ".join(map(str, storms.storms.numbers[: len(trial.times_s)])), _joined(trial.times_s)]
+        + [" ".join(f"{x:.10g}" for x in trial.lost_h), trial.complete]
+        + [f"{trial.scores.figures[name]:.10g}" for name in figures]
         for trial, setting in zip(trials, settings, strict=True)
     ]
+    header += ["subscriber_hours", "complete", *figures]
     folder.write_table(TRIALS, header, rows)
 
 

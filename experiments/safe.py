@@ -61,11 +61,11 @@ def safe_intervals(
         The intervals of knobs of numbers, and the safe words of knobs of words.
     """
     complete = space.identity(setting)
-    values = {name: _value(name, complete) for name in space.knobs}
+    values = {name: knob_value(name, complete) for name in space.knobs}
     sides = [side for name, value in values.items() if value is not None for side in _sides(name, value)]
     words = [(name, word) for name, value in values.items() if isinstance(complete.get(name), str) and value is None
              for word in KNOBS[name].choices]  # fmt: skip
-    trials = [setting, *(_moved(space, setting, name, word) or setting for name, word in words)]
+    trials = [setting, *(moved(space, setting, name, word) or setting for name, word in words)]
     values_s = storms.values_of(meet(trials, storms.storms, engine))
     limit = float(values_s[0]) * (1.0 + SHARE)
     safe_words = {pair for pair, value_s in zip(words, values_s[1:], strict=True) if value_s <= limit}
@@ -73,12 +73,12 @@ def safe_intervals(
         if progress is not None:
             progress("safe intervals", step, _ROUNDS)
         asked = [(i, side.next) for i, side in enumerate(sides)]
-        moved = {i: (value, _moved(space, setting, sides[i].knob, value)) for i, value in asked if value is not None}
-        if not moved:
+        tried = {i: (value, moved(space, setting, sides[i].knob, value)) for i, value in asked if value is not None}
+        if not tried:
             break
-        legal = {i: candidate for i, (_, candidate) in moved.items() if candidate is not None}
+        legal = {i: candidate for i, (_, candidate) in tried.items() if candidate is not None}
         found = dict(zip(legal, storms.values_of(meet(list(legal.values()), storms.storms, engine)), strict=True))
-        for i, (value, _) in moved.items():
+        for i, (value, _) in tried.items():
             sides[i] = sides[i].told(value, i in found and float(found[i]) <= limit)
     ends = {name: [side.safe for side in sides if side.knob == name] for name in space.knobs}
     intervals = {
@@ -94,7 +94,7 @@ def _sides(name: str, value: float) -> Iterator[_Side]:
     yield _Side(name, value, None, knob.high)
 
 
-def _value(name: str, complete: Mapping[str, KnobValue]) -> float | None:
+def knob_value(name: str, complete: Mapping[str, KnobValue]) -> float | None:
     """Return the recommended value of a searched knob as a number, None for a word."""
     if name == "nop_queue_wait_s":
         rate, queue = complete.get("nop_rate"), complete.get("nop_queue")
@@ -105,24 +105,24 @@ def _value(name: str, complete: Mapping[str, KnobValue]) -> float | None:
     return None if isinstance(value, str | None) else float(value)
 
 
-def _moved(space: SearchSpace, setting: Setting, name: str, value: Any) -> Setting | None:
+def moved(space: SearchSpace, setting: Setting, name: str, value: Any) -> Setting | None:
     """Return the setting with one knob moved and the others kept, None if that is not legal."""
     values = dict(setting)
     if name in ("nop_queue_wait_s", "nop_rate", "nop_wait_s"):
         values.pop("nop_queue", None)  # the queue follows, at the same seconds of the rate
     if name in ("nop_rate", "nop_wait_s") and "nop_queue" in setting:
-        wait_s = _value("nop_queue_wait_s", space.identity(setting))
+        wait_s = knob_value("nop_queue_wait_s", space.identity(setting))
         values |= {} if wait_s is None else {"nop_queue_wait_s": wait_s}
     try:
-        moved = space.overrides(round_to_legal({**values, name: value}))
+        there = space.overrides(round_to_legal({**values, name: value}))
     except InputError:
         return None
     # A value that is legal only with another knob moved along, such as an RTO-min above RTO-max, is not safe alone.
-    before, after = space.identity(setting), space.identity(moved)
+    before, after = space.identity(setting), space.identity(there)
     alone = after.get(name, value) == value and all(
         after.get(other) == before.get(other) for other in before if other not in (name, "nop_queue")
     )
-    return moved if alone else None
+    return there if alone else None
 
 
 def _legal(knob: Knob, value: float) -> float:

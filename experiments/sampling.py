@@ -79,7 +79,10 @@ def check_installed(kind: str) -> None:
     if missing:
         rule = f"the sampler {kind} needs {' and '.join(missing)}, which this installation lacks"
         raise wrong_input(
-            rule, ABSENT, f"pip install 'signalstorm[{extras}]', or choose another sampler", key="sampler"
+            rule,
+            ABSENT,
+            f"install it with pip install 'signalstorm[{extras}]', or choose another sampler",
+            key="sampler",
         )
 
 

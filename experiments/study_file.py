@@ -92,20 +92,19 @@ class Robustness(Part):
 
     risk: Risk = "mean"
     """The mean of all storms, the mean of the worst tenth (CVaR), or the worst storm."""
-    storms: StormRange | tuple[Annotated[Whole, Field(ge=0, lt=CHOICE)], ...] = StormRange()
-    """A list of storm numbers, or a generator of them; all below 10,000, the range of the search."""
+    storms: StormRange = StormRange()
+    """A generator of storms; all below 10,000, the range of the search."""
+    list: tuple[Annotated[Whole, Field(ge=0, lt=CHOICE)], ...] = ()
+    """Storms by number, instead of the generator."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """The storms of a trial."""
-        if isinstance(self.storms, StormRange):
-            return tuple(self.storms.first + i * self.storms.every for i in range(self.storms.count))
-        return tuple(dict.fromkeys(self.storms))
+        generated = (self.storms.first + i * self.storms.every for i in range(self.storms.count))
+        return tuple(dict.fromkeys(self.list or generated))
 
     @model_validator(mode="after")
     def _within(self) -> "Robustness":
-        if not self.numbers:
-            raise PydanticCustomError("storms", "a trial must meet at least one storm")
         if max(self.numbers) >= CHOICE:
             raise PydanticCustomError("storms", "storms of a search must be below 10000, others are held back")
         return self
@@ -157,7 +156,9 @@ class StudyFile(Part):
         if len(set(self.objectives)) < len(self.objectives):
             raise PydanticCustomError("objectives", "each objective can be named once")
         if len(self.objectives) > 1 and self.sampler.kind == "cma-es":
-            raise PydanticCustomError("objectives", "CMA-ES knows one objective; use tpe, nsga2 or nsga3 for several")
+            raise PydanticCustomError(
+                "objectives", "the sampler cma-es knows one objective; use tpe, nsga2 or nsga3 for several"
+            )
         if len(self.objectives) > 1 and self.pruner.kind != "none":
             raise PydanticCustomError("pruner", "trials with several objectives cannot be pruned; leave the pruner out")
         return self

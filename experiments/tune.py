@@ -21,16 +21,17 @@ from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import SignalstormError, wrong_input
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.experiments import choice, run_files, sampling
+from signalstorm.experiments import choice, dashboard, run_files, sampling
 from signalstorm.experiments.conclusion import conclusions, verdict
 from signalstorm.experiments.confirm import complete, confirm, diff, held_out, nominal
 from signalstorm.experiments.engines import Engine, make_engine
+from signalstorm.experiments.pareto import pareto_set
 from signalstorm.experiments.recommendation import FILE, Recommendation, ScenarioName, Search, digest, load, save
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
 from signalstorm.experiments.safe import safe_intervals
 from signalstorm.experiments.search import prepare, search
 from signalstorm.experiments.search_space import SearchSpace, search_space
-from signalstorm.experiments.sensitivity import importance
+from signalstorm.experiments.sensitivity import importance, interaction
 from signalstorm.experiments.storage import open_storage, quiet_optuna
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress
 from signalstorm.experiments.study import Study, Trial
@@ -38,6 +39,8 @@ from signalstorm.experiments.study_file import StudyFile, load_study, own_study
 
 _log = logging.getLogger(__name__)
 
+_MAP_SHARE = 4
+"""The map of two knobs takes this part of the storms by which the safe intervals are found."""
 RUNS = "runs"
 """The folder below which runs have theirs."""
 _MOST_TRIALS, _MOST_SEEDS = 1_000_000, 500
@@ -153,6 +156,7 @@ class _Run:
         run_files.write_series(self.folder, self.space, record.override, self.budget)
         save(record, self.folder.path)
         run_files.write_exports(self.folder, record)
+        dashboard.attach(self.study.optuna_study, record, self.study.spec.objectives)
         _say(self.folder, record.verdict)
         return record
 
@@ -163,6 +167,7 @@ class _Run:
         safe_on = chosen.storms.first(self.budget.safe)
         present, recommended = complete(self.space, Setting({})), complete(self.space, setting)
         intervals, words = safe_intervals(self.space, setting, safe_on, self.engine, self._tell)
+        shares, mapped_on = importance(self.study), chosen.storms.first(max(self.budget.safe // _MAP_SHARE, 1))
         fresh = chosen.storms.storms.numbers
         return Recommendation(
             verdict=verdict(chosen, as_it_is, unseen),
@@ -178,7 +183,9 @@ class _Run:
             safe_words=words,
             nominal=as_it_is,
             held_out=unseen,
-            importance=importance(self.study),
+            importance=shares,
+            pareto=pareto_set(trials, self.study.spec.pareto),
+            interaction=interaction(self.space, setting, shares, mapped_on, self.engine, self._tell),
             search=Search(
                 trials=len(trials),
                 feasible=sum(trial.feasible for trial in trials),

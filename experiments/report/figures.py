@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.experiments.recommendation import StormRow
+from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.experiments.recommendation import Interaction, ParetoPoint, StormRow
 from signalstorm.experiments.report.curves import Band, Chart
 
 Figure = dict[str, Any]
@@ -98,6 +99,46 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
         for name in ("present", "recommended")
     ]
     return {"data": data, "layout": _layout(*axes, hovermode="closest", height=440)}
+
+
+def interaction_map(found: Interaction) -> Figure:
+    """Draw the cost of storms over two knobs as a map; no value where the two are not legal together."""
+    first, second = ([KNOBS[name].text(value) for value in values]
+                     for name, values in zip(found.knobs, (found.first, found.second), strict=True))  # fmt: skip
+    costs = [cost for row in found.value_s for cost in row if cost is not None]
+    text = [["" if cost is None else f"{cost:.4g}" for cost in row] for row in found.value_s]
+    data: list[Figure] = [
+        {
+            "type": "heatmap", "x": second, "y": first, "z": [list(row) for row in found.value_s],
+            "text": text, "texttemplate": "%{text}", "colorscale": "Viridis", "hoverongaps": False,
+            "zmin": min(costs, default=0.0), "zmax": max(costs, default=1.0),
+            "colorbar": {"title": {"text": "s"}},
+            "hovertemplate": f"{found.knobs[0]} %{{y}}, {found.knobs[1]} %{{x}}: %{{z:.4~g}} s<extra></extra>",
+        }
+    ]  # fmt: skip
+    axes = [_axis(name, type="category") for name in reversed(found.knobs)]
+    return {"data": data, "layout": _layout(*axes, hovermode="closest", height=380)}
+
+
+def pareto_front(points: Sequence[ParetoPoint]) -> Figure:
+    """Draw settings by two objectives, time first; the others are told when pointed at."""
+    names = list(dict.fromkeys(name for point in points for name in point.values))
+    second = next((name for name in ("refused_share", *names[1:]) if name in names), names[0])
+    text = [
+        "<br>".join([f"{name} {value:.4g}" for name, value in point.values.items()]
+                    + [f"{knob}={value}" for knob, value in point.override.items()])
+        for point in points
+    ]  # fmt: skip
+    data: list[Figure] = [
+        {
+            "type": "scatter", "mode": "markers", "text": text, "hovertemplate": "%{text}<extra></extra>",
+            "x": _numbers([point.values[names[0]] for point in points]),
+            "y": _numbers([point.values[second] for point in points]),
+            "marker": {"color": LIGHT["recommended"], "size": 9, "opacity": 0.85},
+        }
+    ]  # fmt: skip
+    axes = [_axis(name.replace("_", " ")) for name in (names[0], second)]
+    return {"data": data, "layout": _layout(*axes, hovermode="closest", height=380)}
 
 
 def _converged(storm: StormRow) -> bool:

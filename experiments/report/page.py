@@ -10,8 +10,8 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from signalstorm import __version__
-from signalstorm.experiments.recommendation import Spread, StormRow
-from signalstorm.experiments.report.figures import DARK, LIGHT, storm_chart, storm_grid
+from signalstorm.experiments.recommendation import Interaction, Spread, StormRow
+from signalstorm.experiments.report.figures import DARK, LIGHT, interaction_map, pareto_front, storm_chart, storm_grid
 from signalstorm.experiments.report.markup import Markup, element, join, raw
 from signalstorm.experiments.report.tables import Measure, Report, Value
 
@@ -50,6 +50,10 @@ def _sections(report: Report) -> Iterable[Markup]:
     if report.importance:
         rows = [[element("code", name), f"{100 * share:.0f} %"] for name, share in report.importance]
         yield _section("Which knobs matter", _table(["knob", "how much it matters for being among the best"], rows))
+    if report.interaction:
+        yield _section("How the two most important knobs work together", *_interaction(report.interaction))
+    if len(report.pareto) > 1:
+        yield _section("What else could be had", *_pareto(report))
     yield _section("Where this comes from", element("dl", *_provenance(report)))
 
 
@@ -161,6 +165,28 @@ def _storm(storm: StormRow, fields: Iterable[str]) -> list[str]:
 
 def _plain(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _interaction(found: Interaction) -> Iterable[Markup]:
+    yield element(
+        "p", f"Mean cost of {found.storms} storms, the other knobs as recommended. Dark is quick.", class_="note"
+    )
+    yield _figure("interaction", " and ".join(found.knobs), interaction_map(found))
+
+
+def _pareto(report: Report) -> Iterable[Markup]:
+    names = list(dict.fromkeys(name for point in report.pareto for name in point.values))
+    rows = [
+        [
+            ", ".join(f"{knob}={value}" for knob, value in point.override.items()) or "present setting",
+            *(f"{point.values[name]:.4g}" if name in point.values else "-" for name in names),
+        ]
+        for point in report.pareto
+    ]
+    caption = "Settings tried of which none is better than another in every column, over the storms of the search."
+    yield _figure("pareto", "time and refusals", pareto_front(report.pareto))
+    table = _table(["setting", *(name.replace("_", " ") for name in names)], rows, caption)
+    yield element("details", element("summary", f"{len(rows)} settings on the Pareto front"), table)
 
 
 def _diagnosis(report: Report) -> Iterable[Markup]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.experiments.export import releases, source, staros
-from signalstorm.experiments.recommendation import Figures, Spread, StormRow
+from signalstorm.experiments.recommendation import Figures, Interaction, ParetoPoint, Spread, StormRow
 from signalstorm.experiments.report.curves import Chart, read_charts
 
 _ABOUT = ("present setting", "recommended setting", "held-out storms")
@@ -79,6 +79,10 @@ class Report:
     """Sentences by what they are about."""
     importance: tuple[tuple[str, float], ...]
     """Knobs by how much they matter, most first."""
+    interaction: Interaction | None
+    """How the two most important knobs work together; None if unknown."""
+    pareto: tuple[ParetoPoint, ...]
+    """Settings tried of which none is better than another in everything weighed; empty if unknown."""
     provenance: tuple[tuple[str, str], ...]
 
 
@@ -115,6 +119,8 @@ def read_run(folder: Path) -> Report:
         horizon_s=held_out.horizon_s,
         diagnosis=_diagnosis(record.diagnosis),
         importance=tuple(sorted((record.importance or {}).items(), key=lambda row: -row[1])),
+        interaction=record.interaction,
+        pareto=record.pareto or (),
         provenance=tuple(_provenance(folder, run)),
     )
 

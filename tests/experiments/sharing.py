@@ -20,18 +20,18 @@ from dataclasses import replace
 from signalstorm.experiments.tune import tune
 from tests.experiments.tuning import KNOBS, SMALL, small_scenario
 if __name__ == "__main__":
-    out, storage, trials = sys.argv[1:4]
+    out, storage, trials, jobs = sys.argv[1:5]
     tune(small_scenario(), knobs=KNOBS, out=out, budget=replace(SMALL, trials=int(trials)), storage=storage or None,
-         name="together")
+         jobs=int(jobs) or None, name="together")
 """
 
 
-def start(folder: Path, storage: str, trials: int) -> subprocess.Popen[bytes]:
+def start(folder: Path, storage: str, trials: int, jobs: int = 0) -> subprocess.Popen[bytes]:
     """Start a process that searches, in a folder of its own and a process group of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     with (folder.parent / f"{folder.name}.err").open("ab") as err:
         return subprocess.Popen(
-            [sys.executable, "-c", _SCRIPT, str(folder), storage, str(trials)],
+            [sys.executable, "-c", _SCRIPT, str(folder), storage, str(trials), str(jobs)],
             env=environment, stderr=err, start_new_session=True,
         )  # fmt: skip
 

@@ -14,6 +14,7 @@ from signalstorm.envs.model.knobs import validate
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.experiments.evaluate import StormSet, evaluate
 from signalstorm.experiments.recommendation import Recommendation, load
+from signalstorm.experiments.study_file import Limits, Pruner, Sampler, StudyFile
 from signalstorm.experiments.tune import tune
 from tests.experiments.tuning import KNOBS, SMALL, small_scenario, write_small, write_study
 
@@ -212,6 +213,60 @@ def test_the_command_says_1_where_nothing_is_better(tmp_path: Path, capsys: pyte
     assert _exit("tune", file, "--knobs", "t3346_s", "--trials", "4", "--out", out, "-q", "--json", *study) == 1
     shown = json.loads(capsys.readouterr().out)
     assert shown["verdict"].startswith("Keep the present setting")
+
+
+def test_where_no_setting_keeps_a_limit_the_present_one_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write_study(tmp_path, "constraints: {time: 1.0}\n")
+    file, out = str(write_small(tmp_path)), str(tmp_path / "run")
+    assert _exit("tune", file, "--study", str(study), "--trials", "20", "--out", out, "-q", "--json") == 1
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["verdict"].startswith("Keep the present setting: no setting tried is better")
+    assert "beyond a limit of the study" in shown["verdict"]
+    assert not shown["changed"]
+    assert shown["override"] == {}
+    assert shown["search"]["feasible"] == 0
+    assert all(row["feasible"] == "False" for row in _trials(tmp_path / "run"))
+
+
+def test_the_best_trial_is_the_best_feasible_one(run: tuple[Recommendation, Path]) -> None:
+    record, folder = run
+    rows = _trials(folder)
+    assert {row["feasible"] for row in rows} == {"True", "False"}
+    assert record.pareto is not None
+    on_front = [next(row for row in rows if row["number"] == str(point.trial)) for point in record.pareto]
+    assert all(row["feasible"] == "True" for row in on_front)
+    quickest = min(float(row["value_s"]) for row in rows if row["feasible"] == "True")
+    assert record.pareto[0].values["time"] == pytest.approx(quickest, abs=1e-6)
+
+
+def test_a_study_ends_at_a_standstill(tmp_path: Path) -> None:
+    study = StudyFile(budget=Limits(stagnation=20))
+    record = tune(small_scenario(), study=study, knobs=KNOBS, out=tmp_path / "run", budget=SMALL, trials=400)
+    assert 20 <= record.search.trials < 400
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        StudyFile(pruner=Pruner(kind="halving", first=2)),
+        StudyFile(objectives=("time", "refused_share"), sampler=Sampler(kind="nsga2", population=8)),
+    ],
+)
+def test_other_studies_leave_their_records_too(study: StudyFile, tmp_path: Path) -> None:
+    record = tune(small_scenario(), study=study, knobs=KNOBS, out=tmp_path / "run", budget=SMALL)
+    rows = _trials(tmp_path / "run")
+    assert len(rows) == SMALL.trials == record.search.trials
+    assert all(len(row["seeds"].split()) == len(row["times_s"].split()) for row in rows)
+    assert ("False" in {row["complete"] for row in rows}) == (study.pruner.kind == "halving")
+
+
+def test_an_aim_that_the_network_does_not_have_is_wrong_input(tmp_path: Path) -> None:
+    study = StudyFile(constraints={"imsimgr_cpu_peak": 0.9})
+    with pytest.raises(InputError, match="has no IMSI manager"):
+        tune(small_scenario(), study=study, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

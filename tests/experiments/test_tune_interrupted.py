@@ -1,5 +1,6 @@
 """A killed search is taken up again: nothing lost, nothing twice, no ghosts, the same answer."""
 
+import contextlib
 import csv
 import os
 import signal
@@ -8,19 +9,22 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import optuna
 import pytest
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
-from signalstorm.experiments.recommendation import Recommendation
+from signalstorm.experiments.recommendation import Recommendation, load
 from signalstorm.experiments.tune import tune
+from tests.experiments import sharing
 from tests.experiments.tuning import KNOBS, SMALL, small_scenario
 
 _SCRIPT = """
 import sys
 from signalstorm.experiments.tune import tune
+from tests.experiments import sharing
 from tests.experiments.tuning import KNOBS, SMALL, small_scenario
 tune(small_scenario(), knobs=KNOBS, out=sys.argv[1], budget=SMALL)
 """
@@ -70,6 +74,29 @@ def test_a_killed_search_goes_on_to_the_same_answer(
     storage = JournalStorage(JournalFileBackend(str(tmp_path / "run" / "journal.log")))
     study = optuna.load_study(study_name="small-lab", storage=storage)
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * SMALL.trials
+
+
+@pytest.mark.long
+def test_a_process_tree_killed_at_twenty_random_moments_ends_where_an_uninterrupted_one_does(tmp_path: Path) -> None:
+    trials, moments = 1000, np.random.default_rng(20141121)
+    tune(small_scenario(), knobs=KNOBS, out=tmp_path / "whole", budget=SMALL, trials=trials, name=sharing.NAME)
+    folder, kills = tmp_path / "killed", 0
+    while kills < 20:
+        process = sharing.start(folder, "", trials, jobs=2)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=float(moments.uniform(0.5, 7.0)))
+            assert process.returncode == 0, (tmp_path / "killed.err").read_text()[-3000:]
+            break
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        kills += 1
+    sharing.finish([sharing.start(folder, "", trials)], [folder])
+    assert kills == 20
+    assert _rows(folder) == _rows(tmp_path / "whole")
+    assert load(folder).checks == load(tmp_path / "whole").checks
+    storage = JournalStorage(JournalFileBackend(str(folder / "journal.log")))
+    states = [trial.state for trial in optuna.load_study(study_name=sharing.NAME, storage=storage).trials]
+    assert states == [TrialState.COMPLETE] * trials
 
 
 def test_a_request_to_terminate_ends_the_run_in_order(tmp_path: Path) -> None:
