@@ -133,6 +133,8 @@ class Claim:
     batch: int
     worker: str
     proposal: Proposal
+    waiting: bool = False
+    """Whether the storage has given it back, for whoever comes first."""
 
 
 class Study:
@@ -281,7 +283,7 @@ class Study:
         found = self._storage_do(lambda: self._storage.get_trial(claim.trial_id))
         if found.state not in _OPEN:
             return False
-        if found.state == TrialState.WAITING and not self._storage_do(
+        if claim.waiting and not self._storage_do(
             lambda: self._storage.set_trial_state_values(claim.trial_id, TrialState.RUNNING)
         ):
             return False
@@ -435,7 +437,8 @@ class Study:
         trial_id = self._storage.get_trial_id_from_study_id_trial_number(self._id, trial.number)
         attrs = trial.user_attrs
         proposal = Proposal(dict(trial.params), Setting(attrs["setting"]), _sampler_attrs(trial))
-        return Claim(trial_id, trial.number, attrs["batch"], attrs["worker"], proposal)
+        waiting = trial.state == TrialState.WAITING
+        return Claim(trial_id, trial.number, attrs["batch"], attrs["worker"], proposal, waiting)
 
     def _identity(self, trial: FrozenTrial) -> Setting:
         """Return what the network is set to in a trial."""
