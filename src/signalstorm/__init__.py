@@ -10,6 +10,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "calibrate": "signalstorm.experiments.calibrate:calibrate",
     "export": "signalstorm.experiments.export:export",
     "simulate": "signalstorm.experiments.simulate:simulate",
     "tune": "signalstorm.experiments.tune:tune",

@@ -11,7 +11,9 @@ import typer
 
 from signalstorm import __version__
 from signalstorm.cli import import_, scenarios
+from signalstorm.cli.advise import advise
 from signalstorm.cli.bench import bench
+from signalstorm.cli.calibrate import calibrate
 from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
 from signalstorm.cli.report import report
@@ -22,7 +24,19 @@ from signalstorm.cli.validate import validate
 from signalstorm.cli.versions import versions
 
 _GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app, "import": import_.app}
-_COMMANDS: tuple[Callable[..., Any], ...] = (simulate, tune, export, validate, report, schema, knobs, bench, versions)
+_COMMANDS: tuple[Callable[..., Any], ...] = (
+    simulate,
+    tune,
+    calibrate,
+    export,
+    validate,
+    advise,
+    report,
+    schema,
+    knobs,
+    bench,
+    versions,
+)
 
 app = typer.Typer(
     name="signalstorm",

@@ -1,0 +1,51 @@
+"""``signalstorm advise``: the next setting for a storm that is going on."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.scenarios import ScenarioName
+
+
+def advise(
+    scenario: ScenarioName,
+    counters: Annotated[
+        str, typer.Option(metavar="FILE", help="A table of the counters so far; - for standard input.")
+    ],
+    rule: Annotated[str, typer.Option(help="The rule: rate-matching or constant-gain.")] = "rate-matching",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KNOB=VALUE", help="What is in force by now, if no longer the present setting."),
+    ] = None,
+    now: Annotated[
+        float | None, typer.Option(metavar="S", help="The time, in seconds from the scenario's start.")
+    ] = None,
+    release: Annotated[str | None, typer.Option(metavar="R", help="The StarOS release of the box.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Read the latest counters and print the next setting as a command line, with its reason.
+
+    Nothing is sent to any equipment: the line is for the person who enters it. A missing counter holds its last value.
+    """
+    from signalstorm.envs.model import scenario_file
+    from signalstorm.envs.model.errors import wrong_input
+    from signalstorm.envs.model.knobs import parse_set
+    from signalstorm.experiments.advise import advise as run
+    from signalstorm.experiments.advise import history_of, in_words, read_history
+    from signalstorm.experiments.imports.text import clean
+
+    output = start(as_json=as_json, quiet=quiet, verbose=verbose)
+    model = scenario_file.load(scenario)
+    knobs, fields = parse_set(set_ or ())
+    if fields:
+        raise wrong_input("must be knobs", ", ".join(fields), "change fields in the scenario", file="--set")
+    if counters == "-":
+        history = history_of(clean(sys.stdin.buffer.read(), "standard input"), model)
+    else:
+        history = read_history(counters, model)
+    advice = run(model, history, rule, knobs, now_s=now, release=release)
+    output.result(advice.to_json(), in_words(advice))

@@ -1,0 +1,25 @@
+"""``signalstorm calibrate``."""
+
+import json
+from pathlib import Path
+
+from signalstorm.cli import EXIT_OK, EXIT_WRONG_INPUT
+from signalstorm.envs.model.scenario_file import dump, load
+from tests.cli.commands import Run
+
+FIGURES = "quantity,value,unit\nattempts,10580,\nsuccesses,1000,\npeak create-session rate,180,1/s\n"
+
+
+def test_calibrate(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "figures.csv"
+    file.write_text(FIGURES)
+    scenario = tmp_path / "short.yaml"
+    scenario.write_text(dump(load("lab-pcrf").with_fields({"horizon_s": 20.0})))
+    words = ("calibrate", scenario, "--observed", file, "--points", "4")
+    code, out, _ = run(*words, "--free", "topology.pcrf.buffer=90:140", "--out", tmp_path / "out", "--json")
+    assert code == EXIT_OK
+    assert json.loads(out)["parameters"][0]["path"] == "topology.pcrf.buffer"
+    assert (tmp_path / "out" / "lab-pcrf-fitted.yaml").exists()
+    assert run(*words, "--free", "topology.pcrf.bufer")[0] == EXIT_WRONG_INPUT
+    assert run(*words, "--points", "0")[0] == EXIT_WRONG_INPUT
+    assert run(*words, "--also", "lab-pcrf-a")[0] == EXIT_WRONG_INPUT

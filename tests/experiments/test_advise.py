@@ -1,0 +1,106 @@
+"""Advise, fed with a storm's counters, decides as the same rule does inside the simulator."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signalstorm.agents.base import SEEN, Counters
+from signalstorm.agents.rules import RULES
+from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.knob_table import KnobValue
+from signalstorm.envs.model.scenario_file import load
+from signalstorm.experiments.advise import advise, in_words, read_history
+from signalstorm.experiments.closed_loop import Loop, run
+
+LAB = load("lab-pcrf").with_fields(
+    {
+        "subscribers.handset.size": 2000,
+        "demand.rate_per_s": 200.0,
+        "topology.pcrf.rate_per_s": 70.0,
+        "topology.pcrf.buffer": 160.0,
+        "horizon_s": 100.0,
+        "control_interval_s": 2.0,
+    }
+)
+"""A storm that does not end by itself within the horizon, and a bottleneck above the lowest legal rate of the gate."""
+
+
+def write(history: list[Counters], path: Path) -> None:
+    """Counters as an operator's table, rates per second, cells of missing counters empty."""
+    heads = ["time_s", *(name if name.startswith("links") else f"{name} per second" for name in SEEN)]
+    rows = [[str(seen.end_s), *(str(seen.values.get(name, "")) for name in SEEN)] for seen in history]
+    path.write_text("\n".join(";".join(row) for row in [heads, *rows]) + "\n")
+
+
+@pytest.mark.parametrize("rule", ["rate-matching", "constant-gain"])
+@pytest.mark.parametrize(("delay", "missing"), [(0, None), (1, None), (0, "attach accepts"), (1, "attach failures")])
+def test_equal_decisions(tmp_path: Path, rule: str, delay: int, missing: str | None) -> None:
+    inside = list(run(LAB, RULES[rule], 3, delay=delay, missing=missing))
+    assert any(decision.knobs for _, decision in inside)
+    outside = Loop(LAB, 3)
+    override: dict[str, KnobValue] = {}
+    for number, (_, made) in enumerate(inside):
+        seen = outside.advance()
+        if missing is not None and number % 2 == 1:
+            values = {name: value for name, value in seen.values.items() if name != missing}
+            outside.history[-1] = Counters(seen.end_s, seen.interval_s, values)
+        known = outside.history[: len(outside.history) - delay]
+        if known:
+            write(known, tmp_path / "counters.csv")
+            known = read_history(tmp_path / "counters.csv", LAB)
+        advice = advise(LAB, known, rule, override)
+        assert advice.decision.knobs == made.knobs
+        assert advice.decision.said == made.said
+        override |= advice.decision.knobs
+        outside.apply(advice.decision.knobs)
+    assert outside.ended
+    ends = [loop.convergence_time_s for loop in (inside[-1][0], outside)]
+    np.testing.assert_array_equal(ends[0], ends[1])
+    if rule == "rate-matching" and missing is None:
+        assert np.isfinite(ends[0])
+
+
+def test_the_storm_ends_sooner_than_untouched() -> None:
+    untouched = Loop(LAB, 3)
+    while not untouched.ended:
+        untouched.advance()
+    *_, (loop, _) = run(LAB, RULES["rate-matching"], 3)
+    assert np.isnan(untouched.convergence_time_s)
+    assert loop.convergence_time_s < 60.0
+
+
+def test_a_command_line_with_its_reason(tmp_path: Path) -> None:
+    file = tmp_path / "counters.csv"
+    file.write_text("until,attach requests count,admitted count,attach accepts count,attach failures count\n"
+                    "00:01,54000,24000,20000,4000\n00:02,54000,24000,18000,6000\n")  # fmt: skip
+    scenario = load("incident-2014").with_fields({"clock_start": "00:00"})
+    advice = advise(scenario, read_history(file, scenario), setting={"nop_rate": 400}, now_s=300.0)
+    assert advice.decision.knobs == {"nop_rate": 330}
+    assert advice.commands == (
+        "network-overload-protection sgsn-new-connections-per-second 330 action reject-with-cause congestion "
+        "queue-size 1650 wait-time 5",
+    )
+    assert any("180 s old" in sentence for sentence in advice.decision.said)
+    assert "enter, after review" in in_words(advice)
+    assert "300 attaches/s are completed and 25% fail" in in_words(advice)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("until,attach accepts\n00:01,5\n", "a count per interval, or a rate"),
+        ("until,apples\n00:01,5\n", "none of the counters"),
+        ("when,attach accepts per second\nnow,5\n", "no column until"),
+    ],
+)
+def test_tables_that_cannot_be_read(tmp_path: Path, content: str, said: str) -> None:
+    file = tmp_path / "counters.csv"
+    file.write_text(content)
+    with pytest.raises(InputError, match=said):
+        read_history(file, load("incident-2014"))
+
+
+def test_an_unknown_rule() -> None:
+    with pytest.raises(InputError, match="Did you mean rate-matching"):
+        advise(LAB, [], "rate-maching")
