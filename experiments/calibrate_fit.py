@@ -17,7 +17,7 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.calibrate_data import MOST_ERRORS, Observed, model_vectors
 from signalstorm.experiments.calibrate_space import Space
 from signalstorm.experiments.evaluate import ROWS_PER_CALL
-from signalstorm.experiments.study import quiet_optuna
+from signalstorm.experiments.storage import quiet_optuna
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]

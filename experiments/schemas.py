@@ -11,6 +11,7 @@ from signalstorm.envs.model.wording import nearest
 
 MODELS = {
     "scenario": "signalstorm.envs.model.scenario:Scenario",
+    "study": "signalstorm.experiments.study_file:StudyFile",
     "recommendation": "signalstorm.experiments.recommendation:Recommendation",
 }
 """The class of each kind of file, as ``module:attribute``."""

@@ -8,10 +8,13 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.recommendation import Recommendation
-from signalstorm.experiments.schemas import MODELS, schema
+from signalstorm.experiments.schemas import schema
+from signalstorm.experiments.study_file import StudyFile
 
 
-@pytest.mark.parametrize(("name", "model"), [("scenario", Scenario), ("recommendation", Recommendation)])
+@pytest.mark.parametrize(
+    ("name", "model"), [("scenario", Scenario), ("study", StudyFile), ("recommendation", Recommendation)]
+)
 def test_every_field_with_its_meaning(name: str, model: Any) -> None:
     found = schema(name)
     assert set(found["properties"]) == set(model.model_fields)
@@ -38,4 +41,3 @@ def test_times_are_a_number_or_a_pair() -> None:
 def test_an_unknown_kind() -> None:
     with pytest.raises(InputError, match="Did you mean scenario"):
         schema("scenaro")
-    assert "study" in MODELS or len(MODELS) == 2
