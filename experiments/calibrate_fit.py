@@ -281,7 +281,8 @@ def _intervals(
     line, *_ = np.linalg.lstsq(features * heavy, points * heavy, rcond=None)
     adjusted = points - features[:, 1:] @ line[1:]
     ends = np.array([_quantiles(adjusted[:, i], near) for i in range(len(point))])
-    return np.clip(ends[:, 0], 0.0, 1.0), np.clip(ends[:, 1], 0.0, 1.0)
+    low, high = np.clip(ends[:, 0], 0.0, 1.0), np.clip(ends[:, 1], 0.0, 1.0)
+    return np.minimum(low, point), np.maximum(high, point)
 
 
 def _quantiles(values: Floats, weights: Floats) -> tuple[float, float]:

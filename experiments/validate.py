@@ -182,7 +182,8 @@ def _exported(record: Recommendation, scenario: Scenario) -> tuple[dict[str, Kno
         rounded = dict(round_to_legal(legal)) if "nop_queue" not in legal or _queue_is_said(legal) else legal
         if any(rounded[key] != value for key, value in legal.items() if key in rounded):
             return None, Check(name, False, "is not one of legal steps")
-        read_back = dict(record.present)
+        by_hand = {key: value for key, value in record.recommended.items() if not KNOBS[key].exported}
+        read_back = {**record.present, **by_hand}  # no command of StarOS writes these
         for file, content in staros.files(source.read(record), releases.UNKNOWN, _STAND_INS).items():
             if "rollback" in file or not any(line[:1] not in "#" for line in content.splitlines()):
                 continue

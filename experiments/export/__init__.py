@@ -3,13 +3,14 @@
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from signalstorm.envs.model.errors import ABSENT, Fault, Shown, wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.wording import nearest
-from signalstorm.experiments.export import record, releases, staros
+from signalstorm.experiments.export import record, releases, runbook, staros, vdra
 from signalstorm.experiments.export.releases import RELEASES, Release
 from signalstorm.experiments.export.source import NotBetterError, Recommended, Source, read
 
@@ -17,9 +18,27 @@ __all__ = ["RELEASES", "TARGETS", "NotBetterError", "export", "preview", "write"
 
 _LOG = logging.getLogger(__name__)
 
-TARGETS: dict[str, Callable[[Source, Release, Mapping[str, str]], dict[str, str]]] = {
-    "staros": staros.files,
-    "json": record.files,
+Files = Mapping[str, str | bytes]
+"""What a target writes, by the file's name."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an export is written."""
+
+    release: Release
+    """The StarOS release."""
+    names: Mapping[str, str]
+    """Names of objects, see `commands.NAMES`."""
+    columns: str | os.PathLike[str] | None
+    """The map of the vDRA's columns; None: the one that comes with the package."""
+
+
+TARGETS: dict[str, Callable[[Source, Options], Files]] = {
+    "staros": lambda source, options: staros.files(source, options.release, options.names),
+    "vdra": lambda source, options: vdra.files(source, options.names, options.columns),
+    "runbook": lambda source, options: runbook.files(source, options.release, options.names),
+    "json": lambda source, options: record.files(source, options.release, options.names),
 }
 """By name of the target: what returns its files, by their names."""
 
@@ -34,6 +53,7 @@ def write(
     release: str | int | None = None,
     force: bool = False,
     names: Mapping[str, str] | None = None,
+    columns: str | os.PathLike[str] | None = None,
 ) -> list[Path]:
     """Write a recommended setting in the language of each target; nothing is written if anything is wrong.
 
@@ -45,6 +65,7 @@ def write(
         force: Export what is worse than the present setting on a held-out storm, or was changed after the search;
             the files say so first.
         names: Names of contexts and services, such as ``{"mme-service": "mme1"}``; see `commands.NAMES`.
+        columns: A YAML file with the names of the vDRA's columns, as an export of vdra writes it.
 
     Returns:
         The files written.
@@ -63,9 +84,10 @@ def write(
     source = read(recommendation)
     if not force:
         _refuse(source)
-    texts: dict[str, str] = {}
+    staros.check_names(names or {})
+    texts: dict[str, str | bytes] = {}
     for target in wanted:
-        texts |= TARGETS[target](source, known, names or {})
+        texts |= TARGETS[target](source, Options(known, names or {}, columns))
     folder = Path(out)
     for name, text in texts.items():
         write_atomic(folder / name, text)

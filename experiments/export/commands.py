@@ -23,6 +23,9 @@ NAMES = {
     "peer-server": "number of the peer server, the STP",
     "psp": "number of the PSP, the link",
     "asp": "number of the ASP instance",
+    "gx-peer": "peer of the gateway at the Diameter agent, its FQDN",
+    "pcrf-group": "peer group of the policy servers",
+    "ocs-group": "peer group of the charging system",
 }
 """The objects whose names the commands need, and which no scenario knows."""
 
@@ -102,7 +105,8 @@ def not_exported(target: Values, other: Values) -> Iterator[str]:
                 text += f": the results hold only where it really changes from {knob.text(other[name])}"
             yield text
         elif not knob.exported and value != other.get(name, value):
-            yield f"{name} = {knob.text(value)} is not written here, set it by hand: {knob.command}"
+            how = "the target vdra writes it" if knob.element == "dra" else "set it by hand"
+            yield f"{name} = {knob.text(value)} is not written here, {how}: {knob.command}"
     if target.get("t3346_s", 0) and not _refuses(target):
         yield "t3346_s is left out: it has no effect unless nop_action is reject-congestion"
 

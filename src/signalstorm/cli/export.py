@@ -18,7 +18,9 @@ def export(
     ],
     target: Annotated[
         list[str] | None,
-        typer.Option(metavar="TARGET", help="staros or json; give it twice for both. [default: both]"),
+        typer.Option(
+            metavar="TARGET", help="staros, vdra, runbook or json; give it several times. [default: staros, json]"
+        ),
     ] = None,
     release: Annotated[
         str | None, typer.Option(metavar="R", help="The StarOS release, 16 to 21. [default: forms of 17 and later]")
@@ -30,6 +32,9 @@ def export(
         list[str] | None,
         typer.Option(metavar="OBJECT=NAME", help="The name of a context or service, such as mme-service=mme1."),
     ] = None,
+    columns: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The names of the vDRA's columns, as target vdra writes them.")
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Export a setting that is worse than the present one on some storm.")
     ] = False,
@@ -39,8 +44,8 @@ def export(
 ) -> None:
     """Write the recommended setting as commands, and the way back; exit code 1 if it is worse on some storm.
 
-    Writes staros.cfg and staros-rollback.cfg (target staros) and recommended.json (target json), and prints the
-    commands.
+    Writes staros.cfg and staros-rollback.cfg (target staros), vdra.zip with its tables and their columns (target vdra),
+    runbook.md for the night shift (target runbook) and recommended.json (target json), and prints the commands.
     """
     from signalstorm.envs.model.errors import wrong_input
     from signalstorm.experiments.export import NotBetterError, preview, write
@@ -54,7 +59,7 @@ def export(
         names[key] = value
     folder = out or (recommendation if recommendation.is_dir() else recommendation.parent)
     try:
-        paths = write(recommendation, folder, target or _BOTH, release, force, names)
+        paths = write(recommendation, folder, target or _BOTH, release, force, names, columns)
     except NotBetterError as error:
         print(f"signalstorm: {error}", file=sys.stderr)  # noqa: T201  (the command line may print)
         raise typer.Exit(EXIT_REJECTED) from None

@@ -72,7 +72,7 @@ def test_wrong_files_and_targets(tmp_path: Path) -> None:
         broken.write_text(text)
         with pytest.raises(InputError, match=message):
             write(broken, tmp_path)
-    with pytest.raises(InputError, match="One of: staros, json"):
+    with pytest.raises(InputError, match="One of: staros, vdra, runbook, json"):
         write(recommendation(), tmp_path, ["huawei"])
 
 

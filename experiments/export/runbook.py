@@ -1,0 +1,172 @@
+"""The runbook: one page of Markdown for the night shift, from a recommended setting.
+
+Everything on it comes from the recommendation: what to do when, by which counter, how long it takes to work, how to go
+back, and where no setting helps.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from signalstorm import __version__
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.experiments.export import staros
+from signalstorm.experiments.export.commands import NAMES, Command, not_exported
+from signalstorm.experiments.export.releases import Release
+from signalstorm.experiments.export.source import Source
+from signalstorm.experiments.recommendation import Figures
+
+FILE = "runbook.md"
+"""The file's name."""
+
+_MARKS = re.compile(r"([\\`*_{}\[\]<>#|])")
+_BOXES = {"mme": "the SGSN or MME", "gateway": "the gateway"}
+_EFFECTS = {
+    "live": "takes effect at once and disturbs nothing that runs",
+    "association restart": "takes the association down and up again: one at a time, and wait until it is in service",
+    "reload": "needs a save and a reload of the box: not during a storm",
+}
+
+
+def files(source: Source, release: Release, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the file by its name.
+
+    Raises:
+        InputError: If the release has no command for a value, or a name is not legal.
+    """
+    staros.check_names(names)
+    return {FILE: "\n".join(_page(source, release, names)) + "\n"}
+
+
+def _page(source: Source, release: Release, names: Mapping[str, str]) -> Iterator[str]:
+    record = source.record
+    yield f"# Signalling storm: {_plain(record.scenario.name)}"
+    yield ""
+    if not source.never_worse:
+        yield f"**{staros.WORSE}**"
+        yield ""
+    if source.altered:
+        yield f"**{staros.ALTERED}: {_plain(', '.join(source.altered))}.**"
+        yield ""
+    yield _plain(record.verdict)
+    yield ""
+    yield f"Written by signalstorm {__version__} from recommendation `{source.sha256[:12]}`, for StarOS "
+    yield f"{release.number or '17 and later'}. One page; review it by day, use it by night."
+    plan = staros.plan(source, release)
+    yield from _when(source)
+    yield from _what(source, plan, names)
+    yield from _works(source)
+    yield from _back(source, plan, names)
+    yield from _limits(source)
+
+
+def _when(source: Source) -> Iterator[str]:
+    """By which counter a storm is known, and when it is not one."""
+    present, nominal = source.present, source.record.nominal
+    rate = present.get("nop_rate")
+    yield from ("", "## When", "")
+    peak = nominal.present.peak_request_rate_per_s
+    if not source.record.changed:
+        yield "- The present setting is the best one known: leave it, and see *Where no setting helps*."
+        return
+    changes = {KNOBS[row.knob].change for row in source.record.diff if row.exportable}
+    if changes <= {"live"}:
+        yield "- Best before any storm: the setting is meant to stay. Every line may also be entered during one."
+    else:
+        yield "- Before any storm, in a maintenance window: some line takes associations down or needs a reload."
+    if isinstance(rate, str):
+        yield f"- In a storm: attach requests above their daily peak, towards {peak:,.0f} per s, and failures too."
+    else:
+        yield f"- In a storm: attach requests above the gate's {rate:g} per s for minutes, towards {peak:,.0f} per s."
+        yield "- The counter of the gate that tells: requests it drops or refuses, and its queue full."
+    if "rto_max_ms" in present:
+        yield "- Or: a signalling link's congestion alarm up for a minute, and fewer answers than requests on it."
+    yield "- Not a storm: requests high, nearly all of them accepted, no alarm. Change nothing."
+
+
+def _what(source: Source, plan: Mapping[str, Sequence[Command]], names: Mapping[str, str]) -> Iterator[str]:
+    yield from ("", "## What to do", "")
+    yield "| setting | now | then | how it takes effect |"
+    yield "|---|---|---|---|"
+    for row in source.record.diff:
+        knob = KNOBS[row.knob]
+        now, then = (_value(row.knob, value) for value in (row.present, row.recommended))
+        effect = _EFFECTS[row.change] if row.exportable else "a what-if: no command sets it"
+        yield f"| {_plain(row.knob)}: {_plain(knob.meaning)} | {now} | **{then}** | {effect} |"
+    number = 1
+    yield ""
+    yield "1. Save the configuration in force: `save configuration <file>`."
+    for name in (staros.SETTING, staros.GATEWAY):
+        todo = plan.get(name, ())
+        if not todo:
+            continue
+        number += 1
+        yield f"{number}. On {_BOXES[todo[0].box]}, from `{name}`:"
+        yield ""
+        yield from _block(todo, names)
+        for doubt in dict.fromkeys(doubt for command in todo for doubt in command.confirm):
+            yield f"   - Confirm on the box first: {_plain(doubt)}."
+    missing = [
+        NAMES[key]
+        for key in NAMES
+        if any(f"{{{key}}}" in m for t in plan.values() for c in t for m in c.modes) and key not in names
+    ]
+    if missing:
+        yield f"   - Fill in at `< >`: {_plain(', '.join(missing))}."
+    for sentence in not_exported(source.recommended, source.present):
+        yield f"   - {_plain(sentence)}."
+    yield f"{number + 1}. Read it back with `show configuration` and compare: `signalstorm import staros FILE`."
+
+
+def _works(source: Source) -> Iterator[str]:
+    """How long it takes, by the held-out and the nominal storms."""
+    nominal, held_out = source.record.nominal, source.record.held_out
+    yield from ("", "## How to tell that it works", "")
+    yield f"- As the scenario is: {_time(nominal.recommended)} until it is over, instead of {_time(nominal.present)}."
+    if nominal.lower_bound_s:
+        yield f"- Nothing can end it sooner than {nominal.lower_bound_s:,.0f} s: do not expect more."
+    worst = held_out.recommended.worst_s
+    yield f"- Worst of {len(held_out.storms)} storms that the search had not seen: {worst:,.0f} s."
+    yield "- Within a few intervals accepts rise and failures fall; then requests fall, and alarms clear."
+    yield f"- If nothing has changed after {worst:,.0f} s, the storm is of another kind: go back, call the second line."
+    yield "- To move the gate with the storm: `signalstorm advise SCENARIO --counters FILE`, an interval at a time."
+
+
+def _back(source: Source, plan: Mapping[str, Sequence[Command]], names: Mapping[str, str]) -> Iterator[str]:
+    yield from ("", "## The way back", "")
+    for name in (staros.ROLLBACK, staros.GATEWAY_ROLLBACK):
+        todo = plan.get(name, ())
+        if todo:
+            yield f"On {_BOXES[todo[0].box]}, from `{name}`:"
+            yield ""
+            yield from _block(todo, names)
+    if not any(plan.get(name) for name in (staros.ROLLBACK, staros.GATEWAY_ROLLBACK)):
+        yield "Nothing was changed."
+
+
+def _limits(source: Source) -> Iterator[str]:
+    yield from ("", "## Where no setting helps", "")
+    for sentence in source.record.diagnosis:
+        yield f"- {_plain(sentence)}"
+    for name, interval in source.record.safe_interval.items():
+        span = f"{interval.low:g} to {interval.high:g} {interval.unit}".rstrip()
+        yield f"- {_plain(name)} is safe from {span}; outside of it costs more than 10 %."
+
+
+def _block(todo: Sequence[Command], names: Mapping[str, str]) -> Iterator[str]:
+    yield "```"
+    yield from staros.lines(todo, names)
+    yield "```"
+
+
+def _value(name: str, value: KnobValue | None) -> str:
+    return "not set" if value is None else _plain(KNOBS[name].text(value))
+
+
+def _time(figures: Figures) -> str:
+    median = figures.convergence_time_s.median
+    return "longer than the horizon" if median is None else f"{median:,.0f} s"
+
+
+def _plain(text: str) -> str:
+    """Return text of which nothing can become Markdown or HTML."""
+    return _MARKS.sub(r"\\\1", " ".join(text.split()))
