@@ -144,12 +144,13 @@ def test_one_figure_of_a_trial_changed(run: Path, column: str) -> None:
 
 def test_times_of_a_trial_are_simulated_again(run: Path) -> None:
     """Also where the hash is made to fit: the storms say otherwise."""
-    content = (run / "trials.csv").read_text().splitlines()
-    head, _, times = content[1].rpartition(",")
-    first, _, rest = times.partition(" ")
-    changed = "59.0" if first == "-" else str(float(first) + 1.0)
-    content[1] = f"{head},{changed} {rest}"
-    (run / "trials.csv").write_text("\n".join(content) + "\n")
+    rows = list(csv.reader(io.StringIO((run / "trials.csv").read_text())))
+    at = rows[0].index("times_s")
+    first, _, rest = rows[1][at].partition(" ")
+    rows[1][at] = f"{59.0 if first == '-' else float(first) + 1.0} {rest}"
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows(rows)
+    (run / "trials.csv").write_text(table.getvalue())
     found = validate(run)
     assert failed(found) == {"trials.csv", "trials"}
 
