@@ -44,6 +44,20 @@ def kernel() -> Iterator[Ratio]:
             yield compare(name, run_kernel, run_twin, scale=1e9 / steps / size, unit="ns per substep", most=mark)
 
 
+def unused() -> Iterator[Ratio]:
+    """What the elements beyond the attach chain cost a network that has one of them and uses none."""
+    plain = scenario_file.load("lab-pcrf").with_fields(_ENDLESS)
+    idle = plain.with_fields({"topology.resilience.failure_domains": 1})
+    steps = round(plain.horizon_s / plain.dt) - 1
+    for size in (1, 64):
+
+        def run(scenario: Scenario, size: int = size) -> Callable[[], float]:
+            return lambda: cpu_seconds(_batch(scenario, {}, size).run)
+
+        name = f"idle core / none, batch of {size}"
+        yield compare(name, run(idle), run(plain), scale=1e9 / steps / size, unit="ns per substep", most=1.1)
+
+
 def population() -> Iterator[Ratio]:
     """Cost of 125 million subscribers against one thousand, all rates scaled alike."""
     small = scenario_file.load("lab-pcrf").with_fields(_ENDLESS)
@@ -128,6 +142,7 @@ def _against_limit(
 
 SUITE: dict[str, Callable[[], Iterator[Ratio]]] = {
     "kernel": kernel,
+    "unused": unused,
     "population": population,
     "threads": threads,
     "reference": reference,

@@ -225,7 +225,7 @@ static void silence(double *restrict m, const i64 *plan, i64 start, int gave_up,
     for (i64 c = 0; c < plan[P_CLASSES]; c++) {
         double (*p)[T] = ROWS(plan[P_CLASS] + c * C_COUNT * T);
         const i64 *entry = plan + plan[P_CLASS_TABLE] + c * PC_COUNT;
-        for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_COHORTS]; k++)
+        for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_ATTEMPTS]; k++)
             EACH {
                 double n = payload[k][b];
                 i64 age = (i64)storm[S_AGE][b];
@@ -251,7 +251,7 @@ static void refuse(double *restrict m, const i64 *plan, i64 start, i64 step)
     for (i64 c = 0; c < plan[P_CLASSES]; c++) {
         double (*p)[T] = ROWS(plan[P_CLASS] + c * C_COUNT * T);
         const i64 *entry = plan + plan[P_CLASS_TABLE] + c * PC_COUNT;
-        for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_COHORTS]; k++)
+        for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_ATTEMPTS]; k++)
             EACH {
                 double n = payload[k][b];
                 if (n <= 0.0)
@@ -293,7 +293,7 @@ static void fire_drawn(double *restrict m, const i64 *plan, i64 step)
     for (i64 c = 0; c < plan[P_CLASSES]; c++) {
         double (*p)[T] = ROWS(plan[P_CLASS] + c * C_COUNT * T);
         const i64 *entry = plan + plan[P_CLASS_TABLE] + c * PC_COUNT;
-        for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_COHORTS]; k++)
+        for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_ATTEMPTS]; k++)
             EACH {
                 level[k][b] += ring[k][b];
                 ring[k][b] = 0.0;
@@ -309,7 +309,7 @@ static void fire_drawn(double *restrict m, const i64 *plan, i64 step)
     for (i64 c = 0; c < plan[P_CLASSES]; c++) {
         double (*p)[T] = ROWS(plan[P_CLASS] + c * C_COUNT * T);
         const i64 *entry = plan + plan[P_CLASS_TABLE] + c * PC_COUNT;
-        for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_COHORTS]; k++)
+        for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_ATTEMPTS]; k++)
             EACH {
                 int drawn = (p[C_SCATTER][b] > 0.0) & (d[D_MEAN][b] > 0.0);
                 double part = drawn ? d[D_DRAW][b] / d[D_MEAN][b] : 1.0;
@@ -531,7 +531,7 @@ static void conclude(double *restrict m, const i64 *plan, i64 step)
         for (i64 c = 0; c < plan[P_CLASSES]; c++) {
             double (*p)[T] = ROWS(plan[P_CLASS] + c * C_COUNT * T);
             const i64 *entry = plan + plan[P_CLASS_TABLE] + c * PC_COUNT;
-            for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_COHORTS]; k++)
+            for (i64 k = entry[PC_FIRST]; k < entry[PC_FIRST] + entry[PC_ATTEMPTS]; k++)
                 EACH {
                     double gone = elapsed(storm[S_AGE][b], p[C_RESPONSE_LOW][b], p[C_RESPONSE_HIGH][b]);
                     double served = accepted[k][b] * (1.0 - gone);
