@@ -21,6 +21,7 @@ from signalstorm.envs.model import (
 )
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.knob_table import KNOBS, SOURCES, Knob
+from signalstorm.envs.model.random_core import RANGES
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_paths import split_unit
 
@@ -91,7 +92,23 @@ def knobs_markdown() -> str:
 
 def fields_markdown() -> str:
     """Return the generated part of the page on scenario files."""
-    return "\n".join(line for title, model in _PARTS for line in _part(title, model))
+    parts = [line for title, model in _PARTS for line in _part(title, model)]
+    return "\n".join([*parts, *_ranges()])
+
+
+def _ranges() -> Iterator[str]:
+    """Yield what the generator of random networks draws."""
+    yield "### The generator `random-core`"
+    yield ""
+    yield "`random-core-17` is a scenario name like any other: the 17th network drawn. Each element, and each kind of"
+    yield "trigger, is present or not by a coin. The number alone decides."
+    yield ""
+    yield "| drawn | between | unit | scale |"
+    yield "|---|---|---|---|"
+    for name, bounds in RANGES.items():
+        scale = "log" if bounds.log else "linear"
+        yield f"| {name} | {bounds.low:g} and {bounds.high:g} | {bounds.unit} | {scale} |"
+    yield ""
 
 
 def pages() -> dict[str, str]:

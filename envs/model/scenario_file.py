@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path as FilePath
 
-from signalstorm.envs.model import validation, yaml_lines
+from signalstorm.envs.model import random_core, validation, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
 from signalstorm.envs.model.faults import in_file
 from signalstorm.envs.model.scenario import Scenario
@@ -25,7 +25,8 @@ def list_names() -> list[str]:
 def load(name_or_path: str | os.PathLike[str]) -> Scenario:
     """Load a scenario by its name, or from a file.
 
-    Text that ends in ``.yaml`` or ``.yml`` or holds a slash is a path, everything else a name.
+    Text that ends in ``.yaml`` or ``.yml`` or holds a slash is a path, everything else a name; ``random-core-17`` is
+    the 17th scenario of the generator (see ``random_core``).
 
     Raises:
         InputError: With every fault found.
@@ -52,6 +53,9 @@ def read(name_or_path: str | os.PathLike[str]) -> tuple[bytes, str]:
     text = os.fspath(name_or_path)
     if isinstance(name_or_path, os.PathLike) or text.endswith((_ENDING, ".yml")) or {"/", os.sep} & set(text):
         return _read(FilePath(text)), text
+    drawn = re.fullmatch(rf"{random_core.NAME}-(\d{{1,9}})", text)
+    if drawn:
+        return dump(random_core.random_core(int(drawn[1]))).encode(), text
     if text not in list_names():
         raise wrong_input("there is no such scenario", text, _nearest_scenario(text))
     file = resources.files("signalstorm.configs") / "scenarios" / f"{text}{_ENDING}"
