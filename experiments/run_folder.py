@@ -31,7 +31,7 @@ _LOCK = "run.lock"
 _WORKER = "worker.txt"
 _PACKAGES = ("numpy", "numba", "llvmlite", "pydantic", "optuna")
 """Packages on which results depend."""
-_FREE = ("name", "trials")
+_FREE = ("name", "trials", "limits.seconds", "limits.stagnation")
 """Keys of a study that may differ when it is taken up again."""
 
 Study = Mapping[str, Any]

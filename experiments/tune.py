@@ -259,14 +259,15 @@ def _plan(space: SearchSpace, budget: Budget, name: str, spec: StudyFile) -> dic
         "scenario_hash": space.scenario.hash(),
         "knobs": list(space.knobs),
         "storms": storms,
-        "study": spec.model_dump(mode="json", exclude={"description": True, "budget": {"trials"}}),
+        "study": spec.model_dump(mode="json", exclude={"description", "budget"}),
+        "limits": spec.budget.model_dump(mode="json", exclude={"trials"}),
         "version": __version__,
         "model": model_hash(),
     }
 
 
 def _identity(plan: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in plan.items() if key not in ("name", "trials")}
+    return {key: value for key, value in plan.items() if key not in ("name", "trials", "limits")}
 
 
 def _finished(folder: RunFolder, plan: Mapping[str, Any]) -> Recommendation | None:

@@ -245,6 +245,9 @@ def test_a_study_ends_at_a_standstill(tmp_path: Path) -> None:
     study = StudyFile(budget=Limits(stagnation=20))
     record = tune(small_scenario(), study=study, knobs=KNOBS, out=tmp_path / "run", budget=SMALL, trials=400)
     assert 20 <= record.search.trials < 400
+    longer = StudyFile(budget=Limits(stagnation=40))
+    further = tune(small_scenario(), study=longer, knobs=KNOBS, out=tmp_path / "run", budget=SMALL, trials=400)
+    assert record.search.trials < further.search.trials < 400
 
 
 @pytest.mark.parametrize(
