@@ -33,27 +33,33 @@ def tune(
     ] = None,
     knobs: Annotated[
         str | None,
-        typer.Option(metavar="A,B,C", help="The knobs to move. [default: those the scenario calls tunable]"),
+        typer.Option(
+            metavar="A,B,C",
+            help="The knobs to move; by default those that the study names or the scenario calls tunable.",
+        ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(metavar="N", help="Settings to try, the present one included. [default: 256]")
+        int | None,
+        typer.Option(metavar="N", help="Settings to try, the present one included; by default as the study says."),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(metavar="N", help="Storms of each trial. [default: 32]")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", help="Storms of each trial; by default as the study says.")
+    ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Processes that run storms. [default: the threads of one process]"),
+        typer.Option(metavar="N", help="Processes that run storms; by default the threads of one."),
     ] = None,
     engine: Annotated[str, typer.Option(metavar="local|ray", help="Where storms run.")] = "local",
-    out: Annotated[Path | None, typer.Option(help="The folder of the run. [default: runs/NAME]")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the run; by default runs/NAME.")] = None,
     storage: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
             help="Where trials are kept: a journal file, sqlite:///..., postgresql+psycopg://..., grpc://HOST:PORT. "
-            "Commands that share it and the name search together. [default: a journal file in the folder]",
+            "Commands that share it and the name search together. By default a journal file in the folder.",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The study's name. [default: the scenario's]")] = None,
+    name: Annotated[str | None, typer.Option(help="The study's name; by default the scenario's.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
