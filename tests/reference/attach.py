@@ -1,8 +1,9 @@
 """Procedures: transactions one after another, until one fails or none is left."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
+from tests.reference.credit import Question
 from tests.reference.gateway import Gateway
 from tests.reference.handset import Handset
 from tests.reference.links import Signalling
@@ -14,13 +15,20 @@ GPRS_ATTACH = 4  # authentication information, IMEI check, update location, inse
 GPRS_REFRESH = 2  # update location, insert data (TS 23.007)
 
 
-def eps_attach(hss: Server | None, gateway: Gateway | None, pcrf: Server | None, database: Server | None) -> list[Step]:
-    """Authentication, update location, create session, CCR-I, session write; absent elements are skipped."""
-    at_hss = [hss.ask, hss.ask] if hss is not None else []
+def eps_attach(
+    servers: Mapping[str, Server], gateway: Gateway | None, questions: Sequence[Question]
+) -> tuple[list[Step], int]:
+    """Attach request, authentication, update location, create session, CCR-I, Gy, session write.
+
+    Absent elements are skipped. The number is how many steps a broken handset takes: to the HSS's first answer.
+    """
+    at_mme = [servers["mme"].ask] if "mme" in servers else []
+    at_hss = [servers["hss"].ask] * 2 if "hss" in servers else []
     at_gateway = [gateway.create_session] if gateway is not None else []
-    at_pcrf = [gateway.through(pcrf) if gateway is not None else pcrf.ask] if pcrf is not None else []
-    at_database = [database.ask] if database is not None else []
-    return list(chain(at_hss, at_gateway, at_pcrf, at_database))
+    asked = [gateway.through(each) if gateway is not None else each.ask for each in questions]
+    at_database = [servers["database"].ask] if "database" in servers else []
+    broken = len(at_mme) + 1 if at_hss else 0
+    return list(chain(at_mme, at_hss, at_gateway, asked, at_database)), broken
 
 
 def over(signalling: Signalling | None, messages: int) -> list[Step]:
@@ -35,18 +43,25 @@ class Procedure:
         steps: The transactions.
         done: Called with a handset behind the last step.
         failed: Called with a handset whose step failed; the rest are never taken.
+        broken: Steps that a broken handset takes before it fails.
     """
 
     def __init__(
-        self, steps: Sequence[Step], done: Callable[[Handset], None], failed: Callable[[Handset], None]
+        self,
+        steps: Sequence[Step],
+        done: Callable[[Handset], None],
+        failed: Callable[[Handset], None],
+        broken: int = 0,
     ) -> None:
-        self._steps, self._done, self._failed = steps, done, failed
+        self._steps, self._done, self._failed, self._broken = steps, done, failed, broken
 
     def begin(self, handset: Handset) -> None:
         self._take(handset, 0)
 
     def _take(self, handset: Handset, index: int) -> None:
-        if index == len(self._steps):
+        if handset.broken and index == self._broken:
+            self._failed(handset)
+        elif index == len(self._steps):
             self._done(handset)
         else:
             self._steps[index](lambda success: self._answered(handset, index, success))

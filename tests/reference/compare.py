@@ -153,8 +153,15 @@ def _collapse(records: Sequence[Any]) -> Share:
 
 def _column(records: Sequence[Any], name: str) -> list[float]:
     """A measure of every record; what was not reached is infinitely late."""
-    found = [record[name] if isinstance(record, Mapping) else getattr(record, name) for record in records]
+    found = [_field(record, name) for record in records]
     return [math.inf if each is None or math.isnan(each) else float(each) for each in found]
+
+
+def _field(record: Any, name: str) -> Any:
+    """A field of a record; of what was counted beside the attaches, 0 where nothing was."""
+    if isinstance(record, Mapping):
+        return record[name]
+    return getattr(record, name) if hasattr(record, name) else record.beside.get(name, 0.0)
 
 
 def _line(measure: object, reference: object, kernel: object, difference: str, agrees: str) -> str:

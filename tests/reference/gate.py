@@ -60,7 +60,10 @@ class PacingGate:
 
     def arrive(self, handset: Handset) -> None:
         self._observer.request()
-        if len(self._queue) >= self._pace.capacity:
+        if handset.priority:
+            self._observer.admission()
+            self._admit(handset)
+        elif len(self._queue) >= self._pace.capacity:
             self._overflow(handset)
         else:
             self._enter(handset)

@@ -2,12 +2,24 @@
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import simpy
 
 from tests.reference.clock import after
 from tests.reference.observer import Observer
 from tests.reference.server import Answer, Server
+
+
+class Asked(Protocol):
+    """A server, or what stands before one."""
+
+    @property
+    def immediate(self) -> bool:
+        """Whether it answers at once."""
+
+    def ask(self, answer: Answer) -> None:
+        """Ask."""
 
 
 class Repeater:
@@ -74,11 +86,11 @@ class Gateway:
         self._observer.create_session()
         self._watched(self._sessions, answer)
 
-    def through(self, server: Server) -> Callable[[Answer], None]:
+    def through(self, server: Asked) -> Callable[[Answer], None]:
         """A transaction of the gateway with a server, during which the MME waits and repeats."""
         return lambda answer: self._watched(server, answer)
 
-    def _watched(self, server: Server, answer: Answer) -> None:
+    def _watched(self, server: Asked, answer: Answer) -> None:
         """Ask a server under the MME's clock; whichever ends first decides, the other is ignored."""
         if server.immediate or self._t3_response_s == math.inf:
             server.ask(answer)

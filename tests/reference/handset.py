@@ -150,13 +150,15 @@ class Habits:
 
     `honours_back_off`: obeys T3346. `power_cycles`: the user, left to the long timer, switches off and on
     `power_cycle_s` after the last attempt. `reattach_s`: within this time it is back after a detach by
-    the network.
+    the network. `priority`: passes beside the gate and is never barred. `broken`: is always refused in the end.
     """
 
     honours_back_off: bool = False
     power_cycles: bool = False
     power_cycle_s: Span = (60.0, 300.0)
     reattach_s: float = 10.0
+    priority: bool = False
+    broken: bool = False
 
 
 class State(Enum):
@@ -167,6 +169,7 @@ class State(Enum):
     IN_PROCEDURE = "in procedure"
     REGISTERED = "registered"
     REFRESHING = "refreshing"
+    HELD = "held"
 
 
 class Handset:
@@ -205,10 +208,29 @@ class Handset:
         self.flagged = False
         self.state = State.IDLE
 
-    def lose_service(self, delay_s: float = 0.0) -> None:
-        """A registered handset starts again from its first attempt, at once or after a delay."""
+    @property
+    def priority(self) -> bool:
+        return self._habits.priority
+
+    @property
+    def broken(self) -> bool:
+        return self._habits.broken
+
+    def lose_service(self, delay_s: float | None = 0.0) -> None:
+        """A registered handset starts again from its first attempt, at once or after a delay; None: it is held."""
         self.flagged = False
         self._moved(False)
+        if delay_s is None:
+            self.hold()
+        else:
+            self._send_in(delay_s, 1)
+
+    def hold(self) -> None:
+        """It is kept from sending."""
+        self.state = State.HELD
+
+    def release(self, delay_s: float) -> None:
+        """A held or idle one makes a first attempt after a delay."""
         self._send_in(delay_s, 1)
 
     def detached(self) -> None:

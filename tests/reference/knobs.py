@@ -1,6 +1,7 @@
 """What the knobs mean: a setting over the scenario's present one, over the scenario's fields."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from tests.reference.fields import Fields, section, value
 
@@ -26,7 +27,7 @@ class Knobs:
     def __init__(self, scenario: Fields, settings: Fields) -> None:
         topology = section(scenario, "topology")
         self._gateway, self._pcrf = section(topology, "gateway"), section(topology, "pcrf")
-        self._links = section(topology, "links")
+        self._links, self._dra = section(topology, "links"), section(topology, "dra")
         present = dict(section(scenario, "present"))
         if settings.keys() & {"nop_rate", "nop_wait_s", *QUEUE_FORMS}:
             for form in QUEUE_FORMS:
@@ -66,6 +67,16 @@ class Knobs:
         """A knob of the links, or the links' field of that name."""
         found: float = value(self._values, name, value(self._links, name, default))
         return found
+
+    def either(self, name: str, field: Any) -> Any:
+        """A knob, or the scenario's field where the knob is not set."""
+        found = self._values.get(name)
+        return field if found is None else found
+
+    def dra(self, name: str) -> float | None:
+        """A limit of the Diameter agent; None where there is none."""
+        found = self.either(f"dra_{name}", self._dra.get(name))
+        return None if found in (None, "off") else float(found)
 
     @property
     def pcrf_rate_per_s(self) -> float | None:

@@ -8,21 +8,24 @@ import simpy
 
 from tests.reference.activity import Activity
 from tests.reference.attach import GPRS_ATTACH, GPRS_REFRESH, Procedure, Step, eps_attach, over
+from tests.reference.barring import Barring
+from tests.reference.core import agent, notifications, questions
 from tests.reference.fields import Fields, section, value
 from tests.reference.gate import Entrance, OpenGate, PacingGate
 from tests.reference.gateway import Gateway
 from tests.reference.handset import Handset, State
-from tests.reference.imsimgr import ImsiManager
+from tests.reference.imsimgr import Broadcast, ImsiManager
 from tests.reference.knobs import Knobs
 from tests.reference.links import Signalling
+from tests.reference.nodes import Nodes
 from tests.reference.observer import Observer
 from tests.reference.population import populate, registered_number
-from tests.reference.rate import Rate
+from tests.reference.rate import Profile, Rate
 from tests.reference.server import Server
 from tests.reference.signalling import signalling
 from tests.reference.timeline import Timeline
 
-SERVERS = ("hss", "gateway", "pcrf", "database")
+SERVERS = ("mme", "hss", "gateway", "pcrf", "pcrf_mate", "ocs", "database")
 TIMER_S = 10.0  # how long the MME waits for a database where the scenario does not say
 
 
@@ -40,18 +43,54 @@ class Network:
         self.observer = Observer(self.env, start)
         self.servers = {name: self._server(name) for name in SERVERS if self._topology.get(name) is not None}
         self.signalling = self._signalling()
-        attach = Procedure(self._steps(), self._attached, self._attach_failed)
+        self.agent = agent(self.env, self._rng, self.observer, self._topology, self._knobs, self.servers)
+        steps, broken = self._steps()
+        attach = Procedure(steps, self._attached, self._attach_failed, broken)
         self.imsimgr = self._imsimgr()
+        self.unknown = Rate(0.0, 0.0)
         self.gate = self._gate(attach)
-        entrance: Entrance = self.gate
-        if self.imsimgr is not None:
-            self.imsimgr.behind = entrance
-            entrance = self.imsimgr
-        self.population = populate(self.env, self._rng, self.observer, entrance.arrive, subscribers, self._activity())
+        self.barring = Barring(self.env, self._rng, self.observer, self._entrance())
+        self.population = populate(
+            self.env, self._rng, self.observer, self.barring.arrive, subscribers, self._activity()
+        )
         refresh = Procedure(over(self.signalling, GPRS_REFRESH), self._refreshed, self._refresh_failed)
         self._switch_on()
         self._churn()
-        Timeline(self.env, self.servers, self.population, refresh.begin, self.signalling).schedule(self._events())
+        self._tell_the_agent()
+        mme = self.servers.get("mme")
+        self.notifications = notifications(self.env, self._rng, self.observer, self._topology, mme)
+        Timeline(self, refresh.begin).schedule(self._events())
+
+    def nodes(self) -> Nodes:
+        """The nodes into which servers are split."""
+        fields = section(self._topology, "resilience")
+        domains, recovery = value(fields, "failure_domains", 1), value(fields, "recovery_share", 0.0)
+        return Nodes(self._rng, self.servers, self.population, self.barring, domains, recovery)
+
+    @property
+    def release_stages(self) -> int:
+        return value(section(self._topology, "resilience"), "release_stages", 1)
+
+    def _entrance(self) -> Entrance:
+        if self.imsimgr is None:
+            return self.gate
+        self.imsimgr.behind = self.gate
+        fields = self._topology["imsimgr"]
+        rate = self._varying(value(fields, "unknown_per_s", 0.0), "unknown_subscribers", "value_per_s", "imsimgr")
+        self.unknown = rate
+        if rate.ceiling > 0.0:
+            self.env.process(self.imsimgr.unknown(self._rng, rate))
+        return self.imsimgr
+
+    def _tell_the_agent(self) -> None:
+        """Sessions that end or are updated make CCR-T and CCR-U of the own gateway."""
+        found = self.agent
+        if found is None:
+            return
+        self.population.ended = lambda: found.message("ccr_t", found.own)
+        per_s = value(self._topology["dra"], "update_per_s", 0.0)
+        if per_s > 0.0:
+            self.env.process(self.population.updates(per_s, lambda: found.message("ccr_u", found.own)))
 
     def _switch_on(self) -> None:
         demand = section(self._scenario, "demand")
@@ -60,10 +99,12 @@ class Network:
             self.env.process(self.population.switch_on(demand["rate_per_s"], start_s, pattern))
 
     def _churn(self) -> None:
+        described = section(self._scenario, "churn_profile")
+        profile = Profile(described["points"]) if described else None
         for fields in self._scenario["subscribers"]:
             per_s = value(fields, "churn_per_s", 0.0)
             if per_s > 0.0:
-                self.env.process(self.population.churn(fields["name"], per_s))
+                self.env.process(self.population.churn(fields["name"], per_s, profile))
 
     def _events(self) -> Sequence[Fields]:
         return value(self._scenario, "timeline", ())
@@ -84,13 +125,15 @@ class Network:
 
     def _varying(self, base: float, kind: str, field: str, name: str) -> Rate:
         """A rate that starts at its base, with a ceiling over all that the timeline will make of it."""
-        events = (event for event in self._events() if event["kind"] == kind and event["target"] == name)
+        events = (each for each in self._events() if each["kind"] == kind and value(each, "target", name) == name)
         return Rate(base, max([base, *(event[field] for event in events)]))
 
     def _timer_s(self, name: str) -> float:
         """The patience of whoever asks: Tx for the PCRF, T3-RESPONSE and repeats for the gateway."""
-        if name == "pcrf":
+        if name in ("pcrf", "pcrf_mate"):
             return self._knobs.tx_s
+        if name == "ocs":
+            return value(self._topology[name], "tx_s", TIMER_S)
         if name == "gateway":
             return self._knobs.t3_response_s * (self._knobs.n3_requests + 1)
         return value(self._topology[name], "timer_s", TIMER_S)
@@ -106,8 +149,16 @@ class Network:
         fields = section(self._topology, "imsimgr")
         if not fields:
             return None
-        costs = {name: fields[name] for name in ("base_share", "refusal_cost", "drop_cost") if name in fields}
-        return ImsiManager(self.env, self.observer, fields["capacity_per_s"], **costs)
+        names = ("base_share", "refusal_cost", "drop_cost", "smooth_s")
+        costs = {name: fields[name] for name in names if name in fields}
+        off = self._knobs.either("broadcast_off_percent", fields.get("broadcast_off_percent", Broadcast.off_percent))
+        broadcast = Broadcast(
+            value(fields, "session_managers", Broadcast.session_managers),
+            value(fields, "broadcast_cost", Broadcast.cost),
+            None if off in (None, "off") else float(off),
+            value(fields, "uptime_s", Broadcast.uptime_s),
+        )
+        return ImsiManager(self.env, self.observer, fields["capacity_per_s"], broadcast=broadcast, **costs)
 
     def _signalling(self) -> Signalling | None:
         fields = section(self._topology, "links")
@@ -141,13 +192,14 @@ class Network:
         self.observer.network_detaches += 1
         handset.detached()
 
-    def _steps(self) -> list[Step]:
+    def _steps(self) -> tuple[list[Step], int]:
+        """The attach, and how far a broken handset gets with it."""
         if value(self._scenario, "access", "eps") == "gprs":
-            return over(self.signalling, GPRS_ATTACH)
+            return over(self.signalling, GPRS_ATTACH), 0
         gateway = None
         sessions = self.servers.get("gateway")
         if sessions is not None:
             knobs = self._knobs
             gateway = Gateway(self.env, self.observer, sessions, knobs.t3_response_s, knobs.n3_requests)
-        hss, pcrf, database = (self.servers.get(name) for name in ("hss", "pcrf", "database"))
-        return eps_attach(hss, gateway, pcrf, database)
+        asked = questions(self.observer, self._topology, self._knobs, self.servers, self.agent)
+        return eps_attach(self.servers, gateway, asked)

@@ -50,6 +50,8 @@ class Observer:
         self.curve: list[tuple[float, int]] = [(0.0, without_service)]
         self.alarms: list[tuple[float, int]] = [(0.0, 0)]
         self.restored = env.event()
+        self.noted: Counter[str] = Counter()
+        self.peaks: dict[str, float] = {}
 
     def request(self) -> None:
         """A request arrives before the gate."""
@@ -76,6 +78,14 @@ class Observer:
         self.curve.append((self._env.now, self.without_service))
         if self.without_service == 0 and not self.restored.triggered:
             self.restored.succeed()
+
+    def note(self, name: str) -> None:
+        """Count something beside the attaches."""
+        self.noted[name] += 1
+
+    def peak(self, name: str, level: float) -> None:
+        """Keep the largest value of something."""
+        self.peaks[name] = max(level, self.peaks.get(name, 0.0))
 
     def alarmed(self, begins: bool) -> None:
         """A link becomes congested, or is so no longer."""

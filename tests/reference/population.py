@@ -23,6 +23,7 @@ from tests.reference.handset import (
     State,
 )
 from tests.reference.observer import Observer
+from tests.reference.rate import Profile
 
 EVERY_CLASS = "*"
 
@@ -53,7 +54,10 @@ def span(written: float | Sequence[float]) -> Span:
 
 
 class Population:
-    """The classes of subscribers by name. Each is a list, so that every handset can be looked at."""
+    """The classes of subscribers by name. Each is a list, so that every handset can be looked at.
+
+    `ended` is called for each session that ends, unless a lost node took it.
+    """
 
     def __init__(
         self,
@@ -67,6 +71,7 @@ class Population:
         self.classes = classes
         self._refresh: Callable[[Handset], None] = lambda handset: None
         self._expected: set[Handset] = set()
+        self.ended: Callable[[], None] = lambda: None
 
     def everyone(self) -> list[Handset]:
         return [handset for members in self.classes.values() for handset in members]
@@ -84,17 +89,29 @@ class Population:
             else:
                 due_s = start_s + index / rate_per_s
             yield self._env.timeout(max(0.0, due_s - self._env.now))
-            idle[chosen].send()
+            if idle[chosen].state is State.IDLE:
+                idle[chosen].send()
 
-    def churn(self, name: str, per_s: float) -> Generator[simpy.Event, Any, None]:
+    def churn(self, name: str, per_s: float, profile: Profile | None = None) -> Generator[simpy.Event, Any, None]:
         """Every subscriber of a class has its Poisson power-cycles; they matter while it is registered."""
         members = self.classes[name]
+        most = 1.0 if profile is None else profile.largest
         while True:
-            yield self._env.timeout(self._rng.standard_exponential() / (per_s * len(members)))
+            yield self._env.timeout(self._rng.standard_exponential() / (per_s * most * len(members)))
             handset = members[self._rng.integers(len(members))]
-            if handset.state is State.REGISTERED:
+            happens = profile is None or self._rng.random() * most < profile.at(self._env.now)
+            if happens and handset.state is State.REGISTERED:
                 self._observer.subscriber_detaches += 1
+                self.ended()
                 handset.lose_service()
+
+    def updates(self, per_s: float, send: Callable[[], None]) -> Generator[simpy.Event, Any, None]:
+        """Every registered subscriber has its session updated now and then, a Poisson process."""
+        everyone = self.everyone()
+        while True:
+            yield self._env.timeout(self._rng.standard_exponential() / (per_s * len(everyone)))
+            if everyone[self._rng.integers(len(everyone))].state is State.REGISTERED:
+                send()
 
     def forget(self, share: float, refresh: Callable[[Handset], None]) -> None:
         """An HLR reset: a share of the registered is flagged; `refresh` takes each of them once it is active."""
@@ -120,13 +137,30 @@ class Population:
             self._observer.refreshes += 1
             self._refresh(handset)
 
-    def detach(self, target: str, share: float, spread_s: float) -> None:
-        """A share of the registered loses service and comes back within a time; `*` is every class."""
+    def detach(self, target: str, share: float, spread_s: float, flush_s: float = 0.0) -> None:
+        """A share of the registered loses service and comes back within a time; `*` is every class.
+
+        The ends of their sessions are told evenly within `flush_s`.
+        """
+        chosen = self._choose(target, share, State.REGISTERED)
+        for index, handset in enumerate(chosen):
+            after(self._env, flush_s * index / len(chosen), self.ended)
+            handset.lose_service(self._rng.uniform(0.0, spread_s))
+
+    def redirect(self, target: str, share: float, spread_s: float) -> None:
+        """A share of the idle attaches within a time."""
+        for handset in self._choose(target, share, State.IDLE):
+            handset.release(self._rng.uniform(0.0, spread_s))
+
+    def _choose(self, target: str, share: float, state: State) -> list[Handset]:
+        """A share of those of each class, or of one, that are in a state."""
+        found: list[Handset] = []
         for name, members in self.classes.items():
             if target in (name, EVERY_CLASS):
-                registered = [handset for handset in members if handset.state is State.REGISTERED]
-                for chosen in self._rng.permutation(len(registered))[: round(share * len(registered))]:
-                    registered[chosen].lose_service(self._rng.uniform(0.0, spread_s))
+                there = [handset for handset in members if handset.state is state]
+                picked = self._rng.permutation(len(there))[: round(share * len(there))]
+                found.extend(there[index] for index in picked)
+        return found
 
 
 def populate(
@@ -157,8 +191,9 @@ def _habits(rng: np.random.Generator, fields: Fields) -> list[Habits]:
     )
     power_cycle_s = span(value(fields, "power_cycle_s", (60.0, 300.0)))
     reattach_s = value(fields, "reattach_s", 10.0)
+    kind = value(fields, "priority", False), value(fields, "broken", False)
     return [
-        Habits(bool(obeys), bool(impatient), power_cycle_s, reattach_s)
+        Habits(bool(obeys), bool(impatient), power_cycle_s, reattach_s, *kind)
         for obeys, impatient in zip(honours, cycles, strict=True)
     ]
 

@@ -1,6 +1,8 @@
 """A rate that holds, or moves in a straight line towards a new value."""
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 
 class Rate:
@@ -21,3 +23,19 @@ class Rate:
             return self._to
         share = (now_s - self._start_s) / (self._until_s - self._start_s)
         return self._from + share * (self._to - self._from)
+
+
+class Profile:
+    """A factor that is linear between points (time [s], factor); before the first and behind the last it holds."""
+
+    def __init__(self, points: Sequence[tuple[float, float]]) -> None:
+        self._points = points
+        self.largest = max(factor for _, factor in points)
+
+    def at(self, now_s: float) -> float:
+        for (start_s, first), (end_s, second) in pairwise(self._points):
+            if now_s < start_s:
+                return first
+            if now_s < end_s:
+                return first + (second - first) * (now_s - start_s) / (end_s - start_s)
+        return self._points[-1][1]

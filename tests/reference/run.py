@@ -43,6 +43,7 @@ class Result:
     peak_admitted_rate_per_s: float
     peak_create_session_rate_per_s: float
     peak_minute_rate_per_s: float
+    beside: Mapping[str, float]
     without_service: Curve
 
 
@@ -88,6 +89,7 @@ def _result(observer: Observer, fields: Fields, horizon_s: float) -> Result:
         peak_admitted_rate_per_s=observer.admissions.peak_per_s(horizon_s),
         peak_create_session_rate_per_s=observer.create_sessions.peak_per_s(horizon_s),
         peak_minute_rate_per_s=observer.requests.largest_mean_per_s(MINUTE_S),
+        beside={**observer.noted, **observer.peaks},
         without_service=curve,
     )
 

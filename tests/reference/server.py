@@ -60,9 +60,10 @@ class Server:
     ) -> None:
         self._env, self._rng = env, rng
         self.rate, self._buffer, self._overflow = rate, buffer, overflow
-        self._timer_s, self.latency_s = timer_s, latency_s
+        self.timer_s, self.latency_s = timer_s, latency_s
         self.other_load = other_load or Rate(0.0, 0.0)
-        self.lost = 0
+        self.lost = self.served = 0
+        self.stalled_until_s = -math.inf
         self._queue: deque[Transaction | None] = deque()
         self._busy = False
         if self.other_load.ceiling > 0.0:
@@ -109,16 +110,17 @@ class Server:
         return True
 
     def _give_up_later(self, transaction: Transaction) -> None:
-        if self._timer_s < math.inf:
-            after(self._env, self._timer_s, lambda: transaction.settle(False))
+        if self.timer_s < math.inf:
+            after(self._env, self.timer_s, lambda: transaction.settle(False))
 
     def _serve_later(self, rate: Rate) -> None:
         after(self._env, self._interval_s(rate), lambda: self._serve(rate))
 
     def _serve(self, rate: Rate) -> None:
         """Service at a varying rate by thinning: the ceiling proposes, the present rate accepts."""
-        if self._queue and self._accepts(rate):
+        if self._queue and self._env.now >= self.stalled_until_s and self._accepts(rate):
             served = self._queue.popleft()
+            self.served += 1
             if served is not None:
                 self._finish(served)
         self._busy = bool(self._queue)
@@ -141,7 +143,7 @@ class Server:
     def _finish(self, transaction: Transaction) -> None:
         """The work is done; the answer helps only if it arrives before the timer of whoever asked."""
         age_s = self._env.now - transaction.asked_s
-        if age_s + self.latency_s >= self._timer_s:
+        if age_s + self.latency_s >= self.timer_s:
             if self.rate is None:
                 self._give_up_later(transaction)
         elif self.latency_s > 0.0:

@@ -1,32 +1,28 @@
 """The events of a scenario, each called at its time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-
-import simpy
+from typing import TYPE_CHECKING
 
 from tests.reference.clock import after
 from tests.reference.fields import Fields, value
 from tests.reference.handset import Handset
-from tests.reference.links import Link, Signalling
-from tests.reference.population import EVERY_CLASS, Population
+from tests.reference.links import Link
+from tests.reference.population import EVERY_CLASS
 from tests.reference.server import Server
 from tests.reference.signalling import chosen
 
+if TYPE_CHECKING:
+    from tests.reference.network import Network
+
 
 class Timeline:
-    """What the world does to the network while the storm runs."""
+    """What the world does to a network while the storm runs; `refresh` takes those who refresh their location."""
 
-    def __init__(
-        self,
-        env: simpy.Environment,
-        servers: Mapping[str, Server],
-        population: Population,
-        refresh: Callable[[Handset], None],
-        signalling: Signalling | None,
-    ) -> None:
-        self._env, self._servers, self._population = env, servers, population
-        self._refresh, self._signalling = refresh, signalling
+    def __init__(self, network: "Network", refresh: Callable[[Handset], None]) -> None:
+        self._network, self._refresh = network, refresh
+        self._env, self._servers, self._population = network.env, network.servers, network.population
+        self._nodes = network.nodes()
 
     def schedule(self, events: Sequence[Fields]) -> None:
         """Arm every event; an unknown kind is an error now, not later."""
@@ -40,6 +36,18 @@ class Timeline:
             "link_reset": self._link_reset,
             "link_up": self._link_reset,
             "link_down": self._link_down,
+            "peer_burst": self._peer_burst,
+            "gateway_flush": self._mass_detach,
+            "user_plane_loss": self._mass_detach,
+            "redirect": self._redirect,
+            "stall": self._stall,
+            "node_loss": self._node_loss,
+            "node_restart": self._node_restart,
+            "registration_hold": self._hold,
+            "registration_release": self._release,
+            "unknown_subscribers": self._unknown,
+            "ddn_surge": self._ddn_surge,
+            "imsimgr_reboot": self._reboot,
         }
         for event in events:
             after(self._env, event["time_s"], partial(kinds[event["kind"]], event))
@@ -56,9 +64,9 @@ class Timeline:
         return [link.stp for link in self._links(event)]
 
     def _links(self, event: Fields) -> list[Link]:
-        if self._signalling is None:
+        if self._network.signalling is None:
             raise ValueError(f"there are no links, but got {dict(event)}")
-        return chosen(self._signalling, event["target"])
+        return chosen(self._network.signalling, event["target"])
 
     def _link_reset(self, event: Fields) -> None:
         for link in self._links(event):
@@ -79,7 +87,52 @@ class Timeline:
 
     def _mass_detach(self, event: Fields) -> None:
         target = value(event, "target", EVERY_CLASS)
-        self._population.detach(target, value(event, "share", 1.0), value(event, "spread_s", 0.0))
+        spread_s, flush_s = value(event, "spread_s", 0.0), value(event, "flush_s", 0.0)
+        self._population.detach(target, value(event, "share", 1.0), spread_s, flush_s)
 
     def _message_burst(self, event: Fields) -> None:
         self._servers[event["target"]].load(round(event["count"]))
+
+    def _peer_burst(self, event: Fields) -> None:
+        agent = self._network.agent
+        if agent is None:
+            raise ValueError(f"there is no agent, but got {dict(event)}")
+        agent.burst(event["message"], event["target"], round(event["count"]), value(event, "spread_s", 0.0))
+
+    def _redirect(self, event: Fields) -> None:
+        target = value(event, "target", EVERY_CLASS)
+        self._population.redirect(target, value(event, "share", 1.0), value(event, "spread_s", 0.0))
+
+    def _stall(self, event: Fields) -> None:
+        self._servers[event["target"]].stalled_until_s = event["until_s"]
+
+    def _node_loss(self, event: Fields) -> None:
+        spread_s, removed = value(event, "spread_s", 10.0), value(event, "load_removed", False)
+        self._nodes.lose(event["target"], value(event, "nodes", 1), spread_s, removed, self._env.now)
+
+    def _node_restart(self, event: Fields) -> None:
+        self._nodes.restart(event["target"], value(event, "nodes", 1), value(event, "spread_s", 10.0), self._env.now)
+
+    def _hold(self, event: Fields) -> None:
+        self._network.barring.bar(value(event, "share", 1.0))
+
+    def _release(self, event: Fields) -> None:
+        stages = self._network.release_stages
+        self._network.barring.release(stages, value(event, "stage_s", 60.0), value(event, "spread_s", 60.0))
+
+    def _unknown(self, event: Fields) -> None:
+        rate = self._network.unknown
+        before = rate.at(self._env.now)
+        rate.aim(event["value_per_s"], self._env.now, self._env.now)
+        if event.get("until_s") is not None:
+            after(self._env, event["until_s"] - self._env.now, lambda: rate.aim(before, self._env.now, self._env.now))
+
+    def _ddn_surge(self, event: Fields) -> None:
+        notifications = self._network.notifications
+        if notifications is None:
+            raise ValueError(f"there are no notifications, but got {dict(event)}")
+        notifications.surge(round(event["count"]), value(event, "spread_s", 0.0))
+
+    def _reboot(self, event: Fields) -> None:
+        if self._network.imsimgr is not None:
+            self._network.imsimgr.reboot()
