@@ -56,6 +56,8 @@ DEFAULT_T3346_HIGH_MIN = 30.0
 
 ALARM_HOLD_S = 10.0
 """A link that flaps faster stays one alarm in the log; its congestion itself is counted in every step [s]."""
+IMSIMGR_REACTION_S = 0.25
+"""Work that may wait at the IMSI manager, in time; assumed [s]."""
 
 SCATTER_SHARE = 0.1
 """Chance in the handsets' timers evens out over this share of their spread."""
@@ -349,6 +351,7 @@ def imsimgr_columns(scenario: Scenario, dt: float) -> dict[int, float]:
         layout.I_REFUSAL: manager.refusal_cost,
         layout.I_DROP: manager.drop_cost,
         layout.I_CAPACITY: manager.capacity_per_s * dt,
+        layout.I_ROOM: manager.capacity_per_s * IMSIMGR_REACTION_S,
         layout.I_SMOOTH: min(dt / manager.smooth_s, 1.0),
         layout.I_WARN: manager.warn_share,
         layout.I_OVER: manager.over_share,
@@ -364,5 +367,5 @@ def imsimgr_rows(columns: Mapping[int, Floats], settings: Floats) -> dict[int, F
     """Return these rows with the number of IMSI managers that a knob asks for; capacity and base follow it."""
     own = columns[_INSTANCES]
     factor = _override(own, column(settings, "imsimgr_instances")) / own
-    scaled = (layout.I_BASE, layout.I_CAPACITY)
+    scaled = (layout.I_BASE, layout.I_CAPACITY, layout.I_ROOM)
     return {row: values * factor if row in scaled else values for row, values in columns.items() if row >= 0}

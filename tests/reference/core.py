@@ -79,7 +79,7 @@ def _dynamic(
         rate = database.rate.at(env.now) if database.rate is not None else math.inf
         busy = (database.served - served) / (rate * sample_s)
         served = database.served
-        share = base_share + (1.0 - base_share) * busy
+        share = base_share + (1.0 - base_share) * min(busy, 1.0)
         observer.peak("database_cpu_peak", share)
         return 100.0 * share
 

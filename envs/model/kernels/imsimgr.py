@@ -6,6 +6,7 @@ from signalstorm.envs.model.kernels.alarms import log_alarm
 from signalstorm.envs.model.kernels.cohorts import cohorts_in_use
 from signalstorm.envs.model.kernels.layout import (
     ALARM_IMSIMGR,
+    I_BACKLOG,
     I_BASE,
     I_CAPACITY,
     I_COUNT,
@@ -18,6 +19,7 @@ from signalstorm.envs.model.kernels.layout import (
     I_REFUSAL,
     I_REFUSALS,
     I_REQUEST,
+    I_ROOM,
     I_SMOOTH,
     I_STATE,
     I_UTILISATION,
@@ -40,7 +42,10 @@ from signalstorm.envs.model.kernels.subscribers import silence
 
 @njit(error_model="numpy")
 def manage(base, plan, step, tile):
-    """Spend the processor on this step's requests; beyond its capacity they are lost without a word."""
+    """Spend the processor on this step's requests; what it could not do soon is lost without a word.
+
+    Work comes in lumps, such as a question to all session managers, so what a step leaves undone is done in the next.
+    """
     if plan[P_IMSIMGR] < 0:
         return
     m = block(base, plan[P_IMSIMGR], I_COUNT, tile)
@@ -56,11 +61,13 @@ def manage(base, plan, step, tile):
         m[I_REFUSALS, b] = turned
         m[I_DROPS, b] = kpi[K_DROPPED, b]
         asked = m[I_REQUEST, b] * kpi[K_STEP_ATTEMPTS, b]
-        used = (fixed + asked) / m[I_CAPACITY, b]
-        m[I_UTILISATION, b] += m[I_SMOOTH, b] * (min(used, 1.0) - m[I_UTILISATION, b])
+        work = m[I_BACKLOG, b] + fixed + asked
+        left = max(work - m[I_CAPACITY, b], 0.0)
+        m[I_UTILISATION, b] += m[I_SMOOTH, b] * ((work - left) / m[I_CAPACITY, b] - m[I_UTILISATION, b])
         m[I_PEAK, b] = max(m[I_PEAK, b], m[I_UTILISATION, b])
-        beyond = max(fixed + asked - m[I_CAPACITY, b], 0.0)
-        m[I_LOST, b] = min(beyond / asked, 1.0) if asked > 0.0 else 0.0
+        lost = min(max(left - m[I_ROOM, b], 0.0), asked)
+        m[I_LOST, b] = lost / asked if asked > 0.0 else 0.0
+        m[I_BACKLOG, b] = left - lost
         losing += m[I_LOST, b] > 0.0
     if losing > 0:
         used = cohorts_in_use(base, plan, tile)

@@ -366,8 +366,10 @@ requests of the step in which their handsets sent them, so that the mean age tra
     I_STATE,  # 0 normal, 1 warn, 2 over
     I_PEAK,
     I_EXTRA,  # work of this step beside requests
+    I_ROOM,  # work that may wait
+    I_BACKLOG,  # work that waits
     I_COUNT,
-) = range(16)
+) = range(18)
 
 ALARM_LOG = 256
 """Alarms kept per storm."""

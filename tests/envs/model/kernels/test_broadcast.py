@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.parameters import setting_matrix
 from tests.envs.model.kernels.cores import after, core, course, level, network
-from tests.envs.model.kernels.worlds import fixed, handsets
+from tests.envs.model.kernels.worlds import fixed, handsets, world
 
 TINY = 1e-6
 """Requests/s that leave the utilisation as it is."""
@@ -66,3 +68,23 @@ def test_broadcasts_cost_attaches_and_none_costs_nothing() -> None:
         lost[percent] = float(run.batch.counters()[layout.K_OVERLOAD, 0])
     assert lost[70.0] > lost[50.0] > 1000.0
     assert lost[None] == 0.0
+
+
+def test_lumps_of_work_lose_no_request_while_the_processor_keeps_up() -> None:
+    """A broadcast is the work of a whole step; at a mean load of five eighths all requests find their time."""
+    imsimgr = {
+        "capacity_per_s": 200.0,
+        "base_share": 0.1,
+        "session_managers": 50,
+        "broadcast_cost": 0.2,
+        "broadcast_off_percent": 100.0,
+        "unknown_per_s": 8.0,
+        "smooth_s": 60.0,
+    }
+    subscribers = handsets(5000, registered_share=1.0, churn_per_s=0.005)
+    scenario = world(subscribers=subscribers, topology={"imsimgr": imsimgr}, horizon_s=300.0)
+    batch = Batch([scenario] * 4, range(4), setting_matrix([{}], scenario))
+    batch.run()
+    counters = batch.counters()
+    assert (counters[layout.K_OVERLOAD] < 0.02 * counters[layout.K_ATTEMPTS]).all()
+    assert (batch.core_block()[core.N_BROADCASTS] > 0.95 * 8.0 * 300.0).all()
