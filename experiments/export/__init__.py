@@ -10,9 +10,11 @@ from typing import Any
 from signalstorm.envs.model.errors import ABSENT, Fault, Shown, wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.wording import nearest
+from signalstorm.experiments.export import against as boxes
 from signalstorm.experiments.export import record, releases, runbook, staros, vdra
 from signalstorm.experiments.export.releases import RELEASES, Release
 from signalstorm.experiments.export.source import NotBetterError, Recommended, Source, read
+from signalstorm.experiments.imports import staros as importer
 
 __all__ = ["RELEASES", "TARGETS", "NotBetterError", "export", "preview", "write"]
 
@@ -54,6 +56,7 @@ def write(
     force: bool = False,
     names: Mapping[str, str] | None = None,
     columns: str | os.PathLike[str] | None = None,
+    against: str | os.PathLike[str] | None = None,
 ) -> list[Path]:
     """Write a recommended setting in the language of each target; nothing is written if anything is wrong.
 
@@ -66,6 +69,8 @@ def write(
             the files say so first.
         names: Names of contexts and services, such as ``{"mme-service": "mme1"}``; see `commands.NAMES`.
         columns: A YAML file with the names of the vDRA's columns, as an export of vdra writes it.
+        against: A running configuration of the box: the commands then start from its values, name its objects, and
+            take its associations one at a time; a diff says which of its lines change.
 
     Returns:
         The files written.
@@ -82,12 +87,18 @@ def write(
             raise wrong_input("must be a target of export", target, nearest(target, TARGETS), key="target")
     known = releases.find(release)
     source = read(recommendation)
+    named = dict(names or {})
+    staros.check_names(named)
+    box = None if against is None else importer.read(against)
+    if box is not None:
+        source, named = boxes.for_box(source, box, named)
     if not force:
         _refuse(source)
-    staros.check_names(names or {})
     texts: dict[str, str | bytes] = {}
     for target in wanted:
-        texts |= TARGETS[target](source, Options(known, names or {}, columns))
+        texts |= TARGETS[target](source, Options(known, named, columns))
+    if box is not None and "staros" in wanted:
+        texts[boxes.DIFF] = boxes.difference(box, texts)
     folder = Path(out)
     for name, text in texts.items():
         write_atomic(folder / name, text)
@@ -118,6 +129,11 @@ def _refuse(source: Source) -> None:
     if source.altered:
         rule = "must be as the search wrote it, or its evidence may not be that of its setting"
         raise wrong_input(rule, Shown(f"changes in {', '.join(source.altered)}"), way_out, file=source.origin)
+    if source.differs:
+        rule = "must be of the box that was compared, or the evidence does not hold for it"
+        raise wrong_input(
+            rule, Shown("; ".join(source.differs)), f"tune again from its setting; {way_out}", file=source.origin
+        )
     if not source.never_worse:
         worst = source.record.held_out.worst_ratio
         shown = ABSENT if worst is None else Shown(f"a worst ratio of {worst:.3f}")

@@ -35,7 +35,11 @@ GATE_OFF = "default network-overload-protection mme-new-connections-per-second"
 _MME = ("context {mme-context}", "mme-service {mme-service}")
 _EGTP = ("context {egtp-context}", "egtp-service {egtp-service}")
 _POLICY_CONTROL = ("context {gateway-context}", "ims-auth-service {ims-auth-service}", "policy-control")
-_PSP = ("ss7-routing-domain {ss7-domain} variant {ss7-variant}", "peer-server id {peer-server}", "psp instance {psp}")
+PSP_MODES = (
+    "ss7-routing-domain {ss7-domain} variant {ss7-variant}",
+    "peer-server id {peer-server}",
+    "psp instance {psp}",
+)
 _SCTP_COMMANDS = {
     "rto_min_ms": "sctp-rto-min",
     "rto_initial_ms": "sctp-rto-initial",
@@ -201,20 +205,26 @@ def _links(target: Values, other: Values) -> Iterator[Command]:
         "SERVICE-AFFECTING: the association is taken down and set up again, one PSP at a time: repeat this block "
         "for each, and go on once it is in service",
     )
-    yield Command("mme", _PSP, "no associate", (), source, effect)
+    yield Command("mme", PSP_MODES, "no associate", (), source, effect)
     if _RETRANSMISSIONS in changed:
         count = round(_number(target, _RETRANSMISSIONS))
         seen = ("the range, which is published for the HNB gateway only",)
         yield Command(
-            "mme", _PSP, f"sctp-max-assoc-retx {count}", (_RETRANSMISSIONS,), KNOBS[_RETRANSMISSIONS].source, (), seen
+            "mme",
+            PSP_MODES,
+            f"sctp-max-assoc-retx {count}",
+            (_RETRANSMISSIONS,),
+            KNOBS[_RETRANSMISSIONS].source,
+            (),
+            seen,
         )
     for name in [*lowered, *raised]:
         value, knob = round(_number(target, name)), KNOBS[name]
         units = round(value / knob.command_unit)
         notes = (f"{units} units of {knob.command_unit:g} ms = {value} ms",)
         doubts = ("the range, which is not published for a PSP",) if name == "rto_initial_ms" else ()
-        yield Command("mme", _PSP, f"{_SCTP_COMMANDS[name]} {units}", (name,), knob.source, notes, doubts)
-    yield Command("mme", _PSP, "associate asp instance {asp}", (), source)
+        yield Command("mme", PSP_MODES, f"{_SCTP_COMMANDS[name]} {units}", (name,), knob.source, notes, doubts)
+    yield Command("mme", PSP_MODES, "associate asp instance {asp}", (), source)
 
 
 def _gate_doubts(release: Release) -> Iterator[str]:

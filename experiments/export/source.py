@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import yaml
 
 from signalstorm.envs.model.errors import InputError, located
-from signalstorm.envs.model.knobs import KNOBS, Setting, validate
+from signalstorm.envs.model.knobs import KNOBS, KnobValue, Setting, validate
 from signalstorm.envs.model.validation import validate as validate_data
 from signalstorm.experiments.recommendation import Recommendation, digest, load
 
@@ -22,6 +22,16 @@ class NotBetterError(InputError):
     """The recommended setting is worse than the present one on a held-out storm."""
 
     exit_code: ClassVar[int] = 1
+
+
+@dataclass(frozen=True)
+class Association:
+    """A PSP of the box, which is changed by itself."""
+
+    names: Mapping[str, str]
+    """Its objects, by the keys of `commands.NAMES`."""
+    values: Mapping[str, KnobValue]
+    """What is in force on it, by knob."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,10 @@ class Source:
     """The setting to export."""
     imsimgr_instances: int | None
     """IMSI managers that share the gate's rate; None where it is not known."""
+    associations: tuple[Association, ...] = ()
+    """The PSPs of the box, where its configuration is known; none: one block stands for all."""
+    differs: tuple[str, ...] = ()
+    """Where the box is set otherwise than the setting that the search compared with, in words."""
 
     @property
     def never_worse(self) -> bool:

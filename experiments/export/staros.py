@@ -8,13 +8,14 @@ left with ``end``, never with ``exit``: after a refused command ``exit`` could l
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from signalstorm import __version__
 from signalstorm.envs.model.errors import ABSENT, Finding, located
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.wording import nearest
-from signalstorm.experiments.export.commands import NAMES, Command, Values, commands, not_exported
+from signalstorm.experiments.export.commands import NAMES, PSP_MODES, Command, Values, commands, not_exported
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.source import Source
 
@@ -39,8 +40,8 @@ def plan(source: Source, release: Release) -> dict[str, list[Command]]:
     Raises:
         InputError: If the release has no command for a value.
     """
-    there = commands(source.recommended, source.present, release)
-    back = commands(source.present, source.recommended, release)
+    there = _commands(source, release, back=False)
+    back = _commands(source, release, back=True)
     found = {
         SETTING: [command for command in there if command.box == "mme"],
         ROLLBACK: [command for command in back if command.box == "mme"],
@@ -48,6 +49,29 @@ def plan(source: Source, release: Release) -> dict[str, list[Command]]:
         GATEWAY_ROLLBACK: [command for command in back if command.box == "gateway"],
     }
     return {name: todo for name, todo in found.items() if todo or name in (SETTING, ROLLBACK)}
+
+
+def _commands(source: Source, release: Release, *, back: bool) -> list[Command]:
+    """Return the commands there or back; those of links once per association, by what is in force on it."""
+    target, other = (source.present, source.recommended) if back else (source.recommended, source.present)
+    found = commands(target, other, release)
+    if not source.associations:
+        return found
+    links: list[Command] = []
+    for one in source.associations:
+        own: dict[str, Values] = {"there": {**source.present, **one.values}, "back": source.recommended}
+        now, then = (own["back"], own["there"]) if back else (own["there"], own["back"])
+        blanks = {key: f"{{{key}}}" for key in NAMES} | dict(one.names)
+        links += [
+            replace(
+                command,
+                modes=tuple(mode.format_map(blanks) for mode in command.modes),
+                line=command.line.format_map(blanks),
+            )
+            for command in commands(then, now, release)
+            if command.modes == PSP_MODES
+        ]
+    return [*links, *(command for command in found if command.modes != PSP_MODES)]
 
 
 def files(source: Source, release: Release, names: Mapping[str, str]) -> dict[str, str]:
@@ -114,6 +138,8 @@ def _head(
         yield WORSE
     if source.altered:
         yield f"{ALTERED}: {', '.join(source.altered)}."
+    for sentence in source.differs:
+        yield f"THE BOX DIFFERS from the setting that was compared: {sentence}."
     scenario, what = source.record.scenario, "the present setting, to go back to" if back else "the recommended setting"
     yield f"signalstorm {__version__}: {what}, for scenario {scenario.name}"
     yield f"scenario {scenario.hash}, recommendation {source.sha256}"

@@ -90,6 +90,8 @@ class Configuration:
     """What was mended on the way, in words."""
     whole: bool
     """Whether the file begins and ends as a whole one does."""
+    variants: Mapping[str, str]
+    """The variant of each SS7 routing domain, by its number."""
 
     def effective(self) -> Iterator[Statement]:
         """Yield the statements in force: the last one of each slot in each block."""

@@ -17,13 +17,14 @@ from signalstorm.experiments.imports.troubles import is_script
 SELECTORS = (grammar.MME, grammar.EGTP, grammar.POLICY, grammar.PSP, grammar.PEER_SERVER, grammar.SS7, grammar.CONTEXT)
 """Kinds of objects among which ``--name`` can choose."""
 
-_LINK_KNOBS = (*RTO_NAMES, "max_assoc_retx")
+LINK_KNOBS = (*RTO_NAMES, "max_assoc_retx")
+"""Knobs that each association has for itself."""
 _HOLDERS = {
     "t3346_s": grammar.MME,
     "gtpc_timeout_ms": grammar.EGTP,
     "gtpc_retries": grammar.EGTP,
     "diameter_tx_s": grammar.POLICY,
-    **dict.fromkeys(_LINK_KNOBS, grammar.PSP),
+    **dict.fromkeys(LINK_KNOBS, grammar.PSP),
 }
 """The object that holds each knob which is not of the whole box."""
 _BOX_DEFAULTS: dict[str, KnobValue] = {
@@ -49,13 +50,16 @@ class Found:
     """The line, or why there is none."""
 
 
-def present(configuration: Configuration, access: str, names: Mapping[str, str] | None = None) -> dict[str, Found]:
+def present(
+    configuration: Configuration, access: str, names: Mapping[str, str] | None = None, *, alike: bool = True
+) -> dict[str, Found]:
     """Return the setting in force by knob.
 
     Args:
         configuration: What was read.
         access: ``gprs`` for an SGSN, ``eps`` for an MME.
         names: Which object counts where there are several, by kind: ``{"psp": "4"}``.
+        alike: Whether all associations must be set alike; else the first of the chosen ones stands for them.
 
     Raises:
         InputError: With everything that must be decided by a person first.
@@ -68,10 +72,11 @@ def present(configuration: Configuration, access: str, names: Mapping[str, str] 
     troubles: list[Trouble] = []
     found |= _gate(configuration, access)
     for knob in _HOLDERS:
-        if (knob in _LINK_KNOBS) == (access == "gprs"):
+        if (knob in LINK_KNOBS) == (access == "gprs"):
             result = _held(configuration, knob, chosen)
             if isinstance(result, Trouble):
-                troubles.append(result)
+                if alike or knob not in LINK_KNOBS:
+                    troubles.append(result)
             elif result is not None:
                 found[knob] = result
     open_questions = [t for t in configuration.troubles if _concerns(t, access)]
@@ -95,6 +100,13 @@ def fields(configuration: Configuration, scenario: Scenario) -> dict[str, Found]
                     path = f"subscribers.{group.name}.ladder.t3302_s"
                     found[path] = Found(float(statement.values["t3302_s"]), statement.line, statement.text)
     return found
+
+
+def link_values(configuration: Configuration, psp: Modes) -> dict[str, KnobValue]:
+    """Return what is in force on an association, by knob; with the box's defaults for what has no line."""
+    said = {key: s.values[key] for s in configuration.effective() if s.modes == psp for key in s.values}
+    known = {} if is_script(configuration, psp) else {knob: _BOX_DEFAULTS[knob] for knob in LINK_KNOBS}
+    return {knob: said.get(knob, known.get(knob, 0)) for knob in LINK_KNOBS if knob in said or knob in known}
 
 
 def into(configuration: Configuration, scenario: Scenario, names: Mapping[str, str] | None = None) -> Scenario:
@@ -150,7 +162,7 @@ def _held(configuration: Configuration, knob: str, names: Mapping[str, str]) -> 
     objects = [
         modes
         for name, modes in configuration.objects(kind).items()
-        if all(_named(modes, other, names[other], name) for other in names) and _is_right(configuration, modes)
+        if all(_named(modes, other, names[other], name) for other in names) and is_mme_side(configuration, modes)
     ]
     stated = {modes: s for s in configuration.effective() for modes in objects if s.modes == modes and knob in s.values}
     values: dict[KnobValue, Found] = {}
@@ -179,7 +191,7 @@ def _named(modes: Modes, kind: str, wanted: str, name: str) -> bool:
     return not own or wanted in (own[0], name)
 
 
-def _is_right(configuration: Configuration, modes: Modes) -> bool:
+def is_mme_side(configuration: Configuration, modes: Modes) -> bool:
     """Tell whether an eGTP service may be the MME's: another kind of interface says that it is not."""
     if modes[-1].kind != grammar.EGTP:
         return True
@@ -194,7 +206,7 @@ def _concerns(trouble: Trouble, access: str) -> bool:
     if not trouble.knobs:
         return False
     other = grammar.MME_GATE if access == "gprs" else grammar.SGSN_GATE
-    return other not in trouble.key and (access == "gprs" or not set(trouble.knobs) <= set(_LINK_KNOBS))
+    return other not in trouble.key and (access == "gprs" or not set(trouble.knobs) <= set(LINK_KNOBS))
 
 
 def rows(found: Mapping[str, Found]) -> Iterator[tuple[str, str, str]]:

@@ -75,6 +75,7 @@ def parse(source: Text) -> Configuration:
         unknown_count=len(chosen.unknown),
         notes=notes,
         whole=chosen.whole,
+        variants=chosen.variants,
     )
     return replace(found, troubles=(*chosen.troubles, *troubles_of(found)))
 
@@ -97,6 +98,7 @@ class _Reader:
         self.troubles: list[Trouble] = []
         self.unknown: list[Line] = []
         self.notes: list[str] = []
+        self.variants: dict[str, str] = {}
         self.misplaced = 0
         self._by_indent = by_indent
         self._stack: list[_Block] = [_Block(ROOT, "", -1, 0)]
@@ -175,6 +177,8 @@ class _Reader:
             self._ended = False
             del self._stack[depth + 1 :]
             name = _bare(match.groupdict().get("name") or "")
+            if match.groupdict().get("variant"):
+                self.variants[name] = match["variant"]
             self._stack.append(_Block(opener.mode, name, line.indent, line.number))
             if opener.mode != grammar.OTHER:
                 self.blocks.append((line.number, self._modes()))

@@ -35,6 +35,10 @@ def export(
     columns: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The names of the vDRA's columns, as target vdra writes them.")
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The box's running configuration: its names, its values, and a diff."),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Export a setting that is worse than the present one on some storm.")
     ] = False,
@@ -59,7 +63,7 @@ def export(
         names[key] = value
     folder = out or (recommendation if recommendation.is_dir() else recommendation.parent)
     try:
-        paths = write(recommendation, folder, target or _BOTH, release, force, names, columns)
+        paths = write(recommendation, folder, target or _BOTH, release, force, names, columns, against)
     except NotBetterError as error:
         print(f"signalstorm: {error}", file=sys.stderr)  # noqa: T201  (the command line may print)
         raise typer.Exit(EXIT_REJECTED) from None
