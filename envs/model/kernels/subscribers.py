@@ -333,15 +333,21 @@ def _accept(base, plan, step, linked, tile):
             # Mean age of those who come too late.
             d[D_TIME, b] = max(age, 0.5 * (low + age + half)) if half > 0.0 else age
             d[D_TOTAL, b] = 0.0
+            d[D_DRAW, b] = 0.0
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
+            # In two loops of few blocks each: the compiler would not vectorise one of many.
             for b in range(len(tile)):
                 late = accepted[k, b] * d[D_PART, b]
                 served = accepted[k, b] - late
-                registered[c, b] += served
-                proc[k, b] -= served
-                kpi[K_SUCCESSES, b] += served
                 accepted[k, b] = late
+                d[D_MEAN, b] = served
+                d[D_DRAW, b] += served
                 d[D_TOTAL, b] += late
+            for b in range(len(tile)):
+                proc[k, b] -= d[D_MEAN, b]
+        for b in range(len(tile)):
+            registered[c, b] += d[D_DRAW, b]
+            kpi[K_SUCCESSES, b] += d[D_DRAW, b]
         for b in range(len(tile)):
             storm[S_LATE, b] += d[D_TOTAL, b]
             accepted[cohorts, b] += d[D_TOTAL, b] * (step - d[D_TIME, b])
@@ -376,6 +382,7 @@ def silence(base, plan, start, gave_up, step, tile):
     payload = block(base, start, cohorts + 1, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
     classes = plan[P_CLASSES]
     attempts = plan[P_ATTEMPTS]
     used = cohorts_in_use(base, plan, tile)
@@ -395,6 +402,8 @@ def silence(base, plan, start, gave_up, step, tile):
         last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
         left = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS] - 1 - sent
+        if not _any(payload, sent * attempts + first, sent * attempts + last, d, tile):
+            continue
         for k in range(sent * attempts + first, sent * attempts + last + 1):
             for b in range(len(tile)):
                 n = payload[k, b]
@@ -425,6 +434,20 @@ def silence(base, plan, start, gave_up, step, tile):
                     _put_short(base, plan, b, target, n * past, 1, 2, step, tile)
                 if past < 1.0:
                     _put_short(base, plan, b, target, n * (1.0 - past), low, high, step, tile)
+
+
+@njit(inline="always")
+def _any(payload, first, last, d, tile):
+    """Whether any of the cohorts ``first`` to ``last`` of a payload holds somebody."""
+    for b in range(len(tile)):
+        d[D_TOTAL, b] = 0.0
+    for k in range(first, last + 1):
+        for b in range(len(tile)):
+            d[D_TOTAL, b] += payload[k, b]
+    some = 0
+    for b in range(len(tile)):
+        some += d[D_TOTAL, b] > 0.0
+    return some > 0
 
 
 @njit(error_model="numpy")
@@ -509,6 +532,11 @@ def back_off(base, plan, start, step, tile):
     payload = block(base, start, cohorts + 1, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
     classes = plan[P_CLASSES]
+    sent = 0
+    for b in range(len(tile)):
+        sent += storm[S_T3346_HIGH, b] > 0.0
+    if sent == 0:
+        return
     for group in range(sends_in_use(base, plan, tile) * classes):
         c = group % classes
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)

@@ -83,13 +83,19 @@ def fire_drawn(base, plan, step, tile):
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
         first = group // classes * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
+            # In loops of few blocks each: the compiler would not vectorise one of many.
             for b in range(len(tile)):
                 level[k, b] += ring[k, b]
                 ring[k, b] = 0.0
-                n = min(max(level[k, b] + parameters[C_SCATTER, b] * debt[k, b], 0.0), stock[k, b])
-                fired[k, b] = n
-                d[D_MEAN, b] += n if parameters[C_SCATTER, b] > 0.0 else 0.0
-                d[D_PART, b] += stock[k, b] if parameters[C_SCATTER, b] > 0.0 else 0.0
+            for b in range(len(tile)):
+                due = max(level[k, b] + parameters[C_SCATTER, b] * debt[k, b], 0.0)
+                fired[k, b] = min(due, stock[k, b])
+            for b in range(len(tile)):
+                n = fired[k, b]
+                held = stock[k, b]
+                chance = parameters[C_SCATTER, b] > 0.0
+                d[D_MEAN, b] += n if chance else 0.0
+                d[D_PART, b] += held if chance else 0.0
     for b in range(len(tile)):
         d[D_MEAN, b] = d[D_MEAN, b] if d[D_PART, b] >= 1.0 else 0.0
     draw_poisson(base, plan, step, TIMERS * STREAMS + SERVICE, tile)
@@ -100,12 +106,12 @@ def fire_drawn(base, plan, step, tile):
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             for b in range(len(tile)):
                 drawn = (parameters[C_SCATTER, b] > 0.0) & (d[D_MEAN, b] > 0.0)
-                part = d[D_DRAW, b] / d[D_MEAN, b] if drawn else 1.0
-                n = min(fired[k, b] * part, stock[k, b])
-                n = n if n >= _TINY else 0.0
-                debt[k, b] += level[k, b] - n
-                stock[k, b] -= n
-                fired[k, b] = n
+                ratio = d[D_DRAW, b] / d[D_MEAN, b]
+                n = min(fired[k, b] * (ratio if drawn else 1.0), stock[k, b])
+                fired[k, b] = n if n >= _TINY else 0.0
+            for b in range(len(tile)):
+                debt[k, b] += level[k, b] - fired[k, b]
+                stock[k, b] -= fired[k, b]
 
 
 @njit(inline="always")
