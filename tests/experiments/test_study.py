@@ -24,7 +24,7 @@ def space() -> SearchSpace:
 
 @pytest.fixture
 def storage(tmp_path: Path) -> BaseStorage:
-    return open_storage(f"sqlite:///{tmp_path}/trials.db", tmp_path / "unused")
+    return open_storage(str(tmp_path / "trials.log"), tmp_path / "unused")
 
 
 def _study(space: SearchSpace, storage: BaseStorage, worker: str = "") -> Study:
