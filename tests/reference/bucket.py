@@ -2,6 +2,8 @@
 
 import simpy
 
+EPSILON = 1e-9  # a sum of parts that ends a rounding error below one is one
+
 
 class Bucket:
     """A limit [messages/s].
@@ -18,7 +20,7 @@ class Bucket:
 
     def holds_one(self) -> bool:
         self._fill()
-        return self._tokens >= 1.0
+        return self._tokens >= 1.0 - EPSILON
 
     def take(self) -> None:
         self._fill()

@@ -27,8 +27,8 @@ def agent(
     servers: Mapping[str, Server],
 ) -> Agent | None:
     """The Diameter agent of a topology, with what its peers send of their own; None without one."""
-    fields = section(topology, "dra")
-    if not fields:
+    fields = topology.get("dra")
+    if fields is None:
         return None
     limits = _limits(fields, knobs)
     described = fields.get("peers") or [OWN_GATEWAY]
@@ -113,8 +113,8 @@ def notifications(
     env: simpy.Environment, rng: np.random.Generator, observer: Observer, topology: Fields, mme: Server | None
 ) -> Notifications | None:
     """The notifications of a topology; None without any."""
-    fields = section(topology, "ddn")
-    if not fields:
+    fields = topology.get("ddn")
+    if fields is None:
         return None
     throttle = Throttle(
         limit_per_s=value(fields, "limit_per_s", Throttle.limit_per_s),

@@ -133,7 +133,7 @@ def notifications() -> Scenario:
         "stabilisation_s": 60.0,
     }
     return storm(
-        {"mme": {"rate_per_s": 70.0, "buffer": 300, "timer_s": 5.0}, "ddn": ddn},
+        {"mme": {"rate_per_s": 50.0, "buffer": 300, "timer_s": 5.0}, "ddn": ddn},
         at("ddn_surge", count=20000, spread_s=200.0),
     )
 
@@ -164,11 +164,14 @@ def barred(stages: int) -> Scenario:
     )
 
 
-def lost_node(recovery: float, removed: bool = False) -> Scenario:
-    """One of four nodes goes, with a quarter of the subscribers; it comes back after five minutes."""
+def lost_node(buffer: float, recovery: float = 0.0, removed: bool = False) -> Scenario:
+    """One of four nodes goes, with a quarter of the subscribers; it comes back after five minutes.
+
+    What is left serves 45/s, so that of 225 who wait the last is answered just in time.
+    """
     return storm(
         {
-            "mme": {"rate_per_s": 60.0, "buffer": 600, "timer_s": 5.0},
+            "mme": {"rate_per_s": 60.0, "buffer": buffer, "timer_s": 5.0},
             "resilience": {"failure_domains": 4, "recovery_share": recovery},
         },
         at("node_loss", target="mme", spread_s=15.0, load_removed=removed),
@@ -178,9 +181,9 @@ def lost_node(recovery: float, removed: bool = False) -> Scenario:
 
 
 def stalled() -> Scenario:
-    """The HSS stops for twelve seconds; what waits is then released, too late for those who wait for it."""
+    """The HSS stops for forty seconds; what waits is then released, too late for those who wait for it."""
     hss = {"rate_per_s": 100.0, "buffer": 1000, "timer_s": 8.0}
-    return storm({"hss": hss}, at("stall", target="hss", until_s=72.0), churn_per_s=6e-3)
+    return storm({"hss": hss}, at("stall", target="hss", until_s=100.0), churn_per_s=6e-3)
 
 
 def kernel(scenario: Scenario, knobs: Mapping[str, Any], seeds: Sequence[int]) -> list[dict[str, float]]:
