@@ -150,7 +150,9 @@ N_MME_SMOOTH = 112
 N_MME_SERVED = 113  # served up to the step before
 N_MME_PEAK = 114
 N_THROTTLE_RISES = 115  # times that the dynamic limit became tighter
-N_COUNT = 116
+N_DONE_GX = 116  # cumulative transactions with the policy server that hold no slot any more
+N_DONE_GY = 117
+N_COUNT = 118
 
 # -- peer block --------------------------------------------------------------------------------------------------
 B_DYNAMIC = 0  # 1: the dynamic limit applies

@@ -29,6 +29,8 @@ from signalstorm.envs.model.kernels.core_layout import (
     N_BUSY_GY,
     N_COUNT,
     N_DEPTH,
+    N_DONE_GX,
+    N_DONE_GY,
     N_EGRESS,
     N_EGRESS_TOKENS,
     N_ENDED,
@@ -111,9 +113,9 @@ def relay(base, plan, step, tile):
     """Advance the agent by one step."""
     _arrive(base, plan, step, tile)
     n = block(base, plan[plan[P_CORE] + X_BLOCK], N_COUNT, tile)
-    _pending(base, plan, step, 0, plan[plan[P_CORE] + X_PCRF], N_PENDING_GX, tile)
+    _pending(base, plan, step, 0, plan[plan[P_CORE] + X_PCRF], N_PENDING_GX, N_DONE_GX, tile)
     if plan[plan[P_CORE] + X_OCS] >= 0:
-        _pending(base, plan, step, 1, plan[plan[P_CORE] + X_OCS], N_PENDING_GY, tile)
+        _pending(base, plan, step, 1, plan[plan[P_CORE] + X_OCS], N_PENDING_GY, N_DONE_GY, tile)
     for b in range(len(tile)):
         n[N_PENDING_PEAK, b] = max(n[N_PENDING_PEAK, b], n[N_PENDING_GX, b] + n[N_PENDING_GY, b])
         _ingress(base, plan, b, tile)
@@ -163,8 +165,11 @@ def _arrive(base, plan, step, tile):
 
 
 @njit(error_model="numpy")
-def _pending(base, plan, step, which, server, row, tile):
-    """Count the slots that one kind of transaction holds: each until its answer or its requester's timer."""
+def _pending(base, plan, step, which, server, row, done_row, tile):
+    """Count the slots that one kind of transaction holds: each until its answer or its requester's timer.
+
+    A slot once free stays free: where the latency has just risen, what was answered before the rise was answered.
+    """
     n = block(base, plan[plan[P_CORE] + X_BLOCK], N_COUNT, tile)
     at = plan[P_SERVER_TABLE] + server * PS_COUNT
     q = block(base, plan[at + PS_BLOCK], Q_COUNT, tile)
@@ -179,6 +184,8 @@ def _pending(base, plan, step, which, server, row, tile):
         timer = int(q[Q_TIMER, b])
         over[last & over_mask, b] = q[Q_SUM_OVER, b] * (1.0 - q[Q_REFUSES, b])
         done = max(served[(last - int(q[Q_LATENCY, b])) & mask, b], ring[(last - timer) & mask, b])
+        done = max(done, n[done_row, b])
+        n[done_row, b] = done
         lost = over[last & over_mask, b] - over[(last - timer) & over_mask, b]
         n[row, b] = max(ring[last & mask, b] - done, 0.0) + max(lost, 0.0) if step > 0 else 0.0
 

@@ -124,3 +124,16 @@ def test_beyond_the_rated_capacity_the_agent_is_busy() -> None:
     run = course(network(agent(rate_per_s=150.0, peers=peer(ccr_u_per_s=200.0))), 30.0)
     assert gain(run, core.N_BUSY_GX, 30.0) == pytest.approx(50.0)
     assert after(run, core.N_LIMITED, 30.0) == 0.0
+
+
+def test_a_latency_that_rises_makes_nothing_pending_that_has_been_answered() -> None:
+    """50 Gy/s at 50 ms hold 2.5 slots; at 4 s they rise by 50 a second to 200, and a limit of 100 is never exceeded."""
+    for limit, most in ((None, 200.0), (100.0, 100.0)):
+        topology = agent(peers=peer(gy_per_s=50.0), ocs_pending=limit) | {
+            "ocs": {"rate_per_s": 1000.0, "latency_s": 0.05, "tx_s": 5.0}
+        }
+        rise = [{"kind": "latency", "target": "ocs", "time_s": 20.0, "value_s": 4.0}]
+        run = course(network(topology, timeline=rise, horizon_s=60.0))
+        pending = level(run, core.N_PENDING_GY)
+        assert pending.max() == pytest.approx(most, rel=0.03)
+        assert after(run, core.N_PENDING_GY, 21.0) == pytest.approx(52.5, abs=8.0)
