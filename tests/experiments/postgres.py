@@ -5,6 +5,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,12 +28,8 @@ class Postgres:
         self._process: subprocess.Popen[bytes] | None = None
         # PostgreSQL refuses to run as root.
         self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-        folder.mkdir()
         if self._user is not None:
             os.chown(folder, self._user.pw_uid, self._user.pw_gid)
-            for parent in folder.parents:
-                if parent.stat().st_uid == 0 and parent != Path("/") and parent != Path("/tmp"):
-                    parent.chmod(parent.stat().st_mode | 0o011)
         self._run("initdb", "-D", str(folder / "data"), "-U", "tests", "-A", "trust", "--no-sync")
 
     @property
@@ -72,17 +69,19 @@ class Postgres:
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[Postgres]:
+def postgres() -> Iterator[Postgres]:
     """Run a server, or skip the test where PostgreSQL or its driver is missing."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'signalstorm[distributed]'")
     if not all(_find(name) for name in ("initdb", "postgres")):
         pytest.skip("PostgreSQL is not installed on this host")
-    server = Postgres(folder)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+    # Not in the tests' own folder, which nobody else may enter.
+    with tempfile.TemporaryDirectory(prefix="signalstorm-postgres-") as folder:
+        server = Postgres(Path(folder))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 def _find(name: str) -> str | None:

@@ -20,8 +20,8 @@ from tests.experiments.postgres import Postgres, postgres
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Postgres]:
-    with postgres(tmp_path / "postgres") as running:
+def server() -> Iterator[Postgres]:
+    with postgres() as running:
         yield running
 
 
