@@ -105,7 +105,6 @@ CORE_ROWS = (
         choices=("terminate", "continue", "retry"),
         default="terminate",
         command="msg-type credit-control-initial failure-type any action {gx_failure_action}",
-        exported=False,
         source="CLI-R16 p3462 (failure-handling-template)",
     ),
     Knob(
@@ -132,7 +131,6 @@ CORE_ROWS = (
         words=(OFF,),
         rule="at or above 70 % they are dropped without an answer; nothing is broadcast in the first hour",
         command="task facility imsimgr avoid-sessmgr-broadcast cpu_threshold {broadcast_off_percent}",
-        exported=False,
         source="CLI-R18 p5577",
     ),
     Knob(
@@ -147,7 +145,6 @@ CORE_ROWS = (
         default=100,
         change="reload",
         command="task facility imsimgr required-sessmgr {session_managers}",
-        exported=False,
         source="CLI-R18 p5577 (SGSN only)",
     ),
     Knob(
@@ -162,7 +159,6 @@ CORE_ROWS = (
         change="reload",
         rule="at most 4 before release 21",
         command="task facility imsimgr max {imsimgr_instances}",
-        exported=False,
         source="MME administration guide 21-28",
     ),
     Knob(
@@ -176,7 +172,6 @@ CORE_ROWS = (
         default=0,
         rule="t3346_low_min <= t3346_high_min; uniform between them; takes the place of t3346_s; StarOS starts from 15",
         command="gmm t3346 min {t3346_low_min} max {t3346_high_min}",
-        exported=False,
         source="CLI-R18 p8647",
     ),
     Knob(
@@ -190,7 +185,6 @@ CORE_ROWS = (
         default=30,
         rule="t3346_low_min <= t3346_high_min",
         command="gmm t3346 min {t3346_low_min} max {t3346_high_min}",
-        exported=False,
         source="CLI-R18 p8647",
     ),
     Knob(
@@ -203,7 +197,6 @@ CORE_ROWS = (
         high=15,
         default=10,
         command=_DDN_COMMAND,
-        exported=False,
         source=_DDN,
     ),
     Knob(
@@ -217,7 +210,6 @@ CORE_ROWS = (
         scale="log",
         default=1000,
         command=_DDN_COMMAND,
-        exported=False,
         source=_DDN,
     ),
     Knob(
@@ -232,7 +224,6 @@ CORE_ROWS = (
         default=10,
         rule="ddn_poll_s < ddn_window_s, so the 1 s that the command would take is left out",
         command=_DDN_COMMAND,
-        exported=False,
         source=_DDN,
     ),
     Knob(
@@ -245,7 +236,6 @@ CORE_ROWS = (
         high=100,
         default=10,
         command=_DDN_COMMAND,
-        exported=False,
         source=_DDN,
     ),
     Knob(
@@ -258,7 +248,6 @@ CORE_ROWS = (
         high=100,
         default=10,
         command=_DDN_COMMAND,
-        exported=False,
         source=_DDN,
     ),
     Knob(
@@ -273,7 +262,6 @@ CORE_ROWS = (
         default=2,
         rule="ddn_poll_s < ddn_window_s; 1 s only by leaving the keyword out",
         command=_DDN_COMMAND,
-        exported=False,
         source=_DDN,
     ),
     Knob(
@@ -288,7 +276,6 @@ CORE_ROWS = (
         default=864_000,
         rule="in hours, minutes and seconds in the command",
         command=_DDN_COMMAND,
-        exported=False,
         source=_DDN,
     ),
     Knob(
@@ -303,7 +290,6 @@ CORE_ROWS = (
         default=28_800,
         rule="in hours, minutes and seconds in the command",
         command=_DDN_COMMAND,
-        exported=False,
         source=_DDN,
     ),
     Knob(

@@ -1,12 +1,12 @@
 """The commands that take a box from one setting to another, each with what an operator must know of it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
 
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, KnobValue
 from signalstorm.envs.model.knobs import effective_queue
+from signalstorm.experiments.export.command import Command
+from signalstorm.experiments.export.core_commands import core_commands
 from signalstorm.experiments.export.releases import Release
 
 Values = Mapping[str, KnobValue]
@@ -23,6 +23,11 @@ NAMES = {
     "peer-server": "number of the peer server, the STP",
     "psp": "number of the PSP, the link",
     "asp": "number of the ASP instance",
+    "sgsn-context": "context of the SGSN service",
+    "sgsn-service": "SGSN service",
+    "sgw-context": "context of the SGW service",
+    "sgw-service": "SGW service",
+    "failure-template": "failure handling template of Gx",
     "gx-peer": "peer of the gateway at the Diameter agent, its FQDN",
     "pcrf-group": "peer group of the policy servers",
     "ocs-group": "peer group of the charging system",
@@ -63,26 +68,6 @@ _ACTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One line for a box."""
-
-    box: Literal["mme", "gateway"]
-    """The box it belongs on; an SGSN takes the place of the MME."""
-    modes: tuple[str, ...]
-    """The commands that enter its mode, with the names of objects as fields; none: global configuration."""
-    line: str
-    """The command."""
-    knobs: tuple[str, ...]
-    """The knobs that it sets."""
-    source: str
-    """Where the command is published."""
-    notes: tuple[str, ...] = ()
-    """Units, times in ms and effects, in words."""
-    confirm: tuple[str, ...] = ()
-    """What was not found published, to be confirmed on the box before use."""
-
-
 def commands(target: Values, other: Values, release: Release) -> list[Command]:
     """Return the commands that set `target` where `other` is in force, in the order to enter them.
 
@@ -91,10 +76,11 @@ def commands(target: Values, other: Values, release: Release) -> list[Command]:
     Raises:
         InputError: If the release has no command for a value.
     """
+    beside = list(core_commands(target, other, release))
     if _is_sgsn(target):
         # The links first: a higher rate of the gate on links that cannot carry it makes matters worse.
-        return [*_links(target, other), *_sgsn_gate(target)]
-    timers = [*_t3346(target, other, release), *_gtpc(target, other, release), *_diameter(target, other)]
+        return [*_links(target, other), *beside, *_sgsn_gate(target)]
+    timers = [*beside, *_t3346(target, other, release), *_gtpc(target, other, release), *_diameter(target, other)]
     gate = list(_gate(target, release))
     return [*timers, *gate] if _refuses(target) else [*gate, *timers]
 

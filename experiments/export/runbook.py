@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from signalstorm import __version__
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.experiments.export import staros
-from signalstorm.experiments.export.commands import NAMES, Command, not_exported
+from signalstorm.experiments.export.command import Command
+from signalstorm.experiments.export.commands import NAMES, not_exported
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.source import Source
 from signalstorm.experiments.recommendation import Figures

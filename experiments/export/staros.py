@@ -15,7 +15,8 @@ from signalstorm import __version__
 from signalstorm.envs.model.errors import ABSENT, Finding, located
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.wording import nearest
-from signalstorm.experiments.export.commands import NAMES, PSP_MODES, Command, Values, commands, not_exported
+from signalstorm.experiments.export.command import Command
+from signalstorm.experiments.export.commands import NAMES, PSP_MODES, Values, commands, not_exported
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.source import Source
 

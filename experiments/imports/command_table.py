@@ -138,8 +138,8 @@ _GATES = (
     _command(
         ROOT,
         "task facility imsimgr avoid-sessmgr-broadcast",
-        r"(?: cpu_threshold (?P<broadcast_threshold>\d+))?",
-        broadcast_threshold=Quantity("%", low=50, high=70, default=50),
+        r"(?: cpu_threshold (?P<broadcast_off_percent>\d+))?",
+        broadcast_off_percent=Quantity("%", low=50, high=70, default=50),
     ),
     _command(
         ROOT,
@@ -150,8 +150,8 @@ _GATES = (
     _command(
         ROOT,
         "task facility imsimgr required-sessmgr",
-        r" (?P<sessmgrs>\d+)",
-        sessmgrs=Quantity("session managers", low=1, high=384),
+        r" (?P<session_managers>\d+)",
+        session_managers=Quantity("session managers", low=1, high=384),
     ),
     _command(
         ROOT,
@@ -201,18 +201,18 @@ _CONGESTION = (
     _command(
         SGW,
         "ddn throttle",
-        r" arp-watermark (?P<ddn_arp_watermark>\d+)(?: rate-limit (?P<ddn_rate_limit_per_s>\d+)"
-        r" time-factor (?P<ddn_window_s>\d+) throttle-factor (?P<ddn_throttle_factor>\d+)"
-        r" increment-factor (?P<ddn_increment_factor>\d+)(?: poll-interval (?P<ddn_poll_s>\d+))?"
+        r" arp-watermark (?P<ddn_arp_watermark>\d+)(?: rate-limit (?P<ddn_limit_per_s>\d+)"
+        r" time-factor (?P<ddn_window_s>\d+) throttle-factor (?P<ddn_factor_percent>\d+)"
+        r" increment-factor (?P<ddn_increment_percent>\d+)(?: poll-interval (?P<ddn_poll_s>\d+))?"
         r" throttle-time-sec (?P<throttle_sec>\d+)(?: throttle-time-min (?P<throttle_min>\d+))?"
         r"(?: throttle-time-hour (?P<throttle_hour>\d+))?"
         r" stab-time-sec (?P<stab_sec>\d+)(?: stab-time-min (?P<stab_min>\d+))?"
         r"(?: stab-time-hour (?P<stab_hour>\d+))?)?",
         ddn_arp_watermark=Quantity(low=1, high=15),
-        ddn_rate_limit_per_s=Quantity("per s", low=1, high=999999999),
+        ddn_limit_per_s=Quantity("per s", low=1, high=999999999),
         ddn_window_s=_seconds(low=1, high=300),
-        ddn_throttle_factor=Quantity("%", low=1, high=100),
-        ddn_increment_factor=Quantity("%", low=1, high=100),
+        ddn_factor_percent=Quantity("%", low=1, high=100),
+        ddn_increment_percent=Quantity("%", low=1, high=100),
         ddn_poll_s=_seconds(low=2, high=999999999),
         throttle_sec=_seconds(high=59),
         throttle_min=Quantity("min", high=59),
@@ -322,9 +322,9 @@ _TIMERS = (
         _command(
             modes,
             f"{prefix}t3346",
-            r" min (?P<t3346_low_s>\d+) max (?P<t3346_high_s>\d+)",
-            t3346_low_s=_minutes(low=1, high=15),
-            t3346_high_s=_minutes(low=1, high=30),
+            r" min (?P<t3346_low_min>\d+) max (?P<t3346_high_min>\d+)",
+            t3346_low_min=Quantity("min", low=1, high=15),
+            t3346_high_min=Quantity("min", low=1, high=30),
         )
         for modes, prefix in ((f"{SGSN} {GPRS}", "gmm "), (GMM, ""))
     ),

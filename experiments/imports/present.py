@@ -27,6 +27,12 @@ _HOLDERS = {
     **dict.fromkeys(LINK_KNOBS, grammar.PSP),
 }
 """The object that holds each knob which is not of the whole box."""
+_DDN_KNOBS = tuple(name for name in KNOBS if name.startswith("ddn_") and name != "ddn_delay_s")
+_BESIDE = {
+    "gprs": ("broadcast_off_percent", "session_managers", "imsimgr_instances", "t3346_low_min", "t3346_high_min"),
+    "eps": ("broadcast_off_percent", "imsimgr_instances", "gx_failure_action", *_DDN_KNOBS),
+}
+"""Knobs of elements beside the attach chain, by access: those of which there is a line."""
 _BOX_DEFAULTS: dict[str, KnobValue] = {
     "gtpc_timeout_ms": 5000,
     "gtpc_retries": 4,
@@ -79,6 +85,12 @@ def present(
                     troubles.append(result)
             elif result is not None:
                 found[knob] = result
+    for knob in _BESIDE[access]:
+        result = _stated(configuration, knob)
+        if isinstance(result, Trouble):
+            troubles.append(result)
+        elif result is not None:
+            found[knob] = result
     open_questions = [t for t in configuration.troubles if _concerns(t, access)]
     if open_questions or troubles:
         raise InputError(faults(configuration, [*open_questions, *troubles]))
@@ -183,6 +195,17 @@ def _held(configuration: Configuration, knob: str, names: Mapping[str, str]) -> 
     )
     lines = tuple(f.line for f in values.values() if f.line is not None)
     return Trouble("differs", lines, knob, f"differs between the objects of kind {kind} ({said})", way_out, (knob,))
+
+
+def _stated(configuration: Configuration, knob: str) -> Found | Trouble | None:
+    """Return a knob that lines anywhere set, all to one value."""
+    lines = [s for s in configuration.effective() if knob in s.values]
+    values = {s.values[knob]: Found(s.values[knob], s.line, s.text) for s in reversed(lines)}
+    if len(values) < 2:
+        return next(iter(values.values()), None)
+    said = "; ".join(f"{KNOBS[knob].text(value)}: line {one.line}" for value, one in values.items())
+    numbers = tuple(s.line for s in lines)
+    return Trouble("differs", numbers, knob, f"is set differently ({said})", "leave one of the lines", (knob,))
 
 
 def _named(modes: Modes, kind: str, wanted: str, name: str) -> bool:

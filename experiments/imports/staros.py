@@ -38,6 +38,8 @@ _ACTIONS = {
     "congestion": "reject-congestion",
     "network-failure": "reject-network-failure",
 }
+_TIME_PARTS = (("sec", 1), ("min", 60), ("hour", 3600))
+_GX_ACTIONS = {"terminate": "terminate", "continue": "continue", "retry-and-terminate": "retry"}
 
 
 def read(path: str | os.PathLike[str]) -> Configuration:
@@ -277,7 +279,25 @@ def _values(command: Command, groups: dict[str, str]) -> tuple[dict[str, KnobVal
         value = number * quantity.factor
         values[key] = round(value) if float(value).is_integer() else value
         shown.append(f"{key} = {_in_words(number, quantity)}")
+    values |= _derived(command, values)
     return values, ", ".join(shown) or " ".join(f"{key} {value}" for key, value in values.items())
+
+
+def _derived(command: Command, values: dict[str, KnobValue]) -> dict[str, KnobValue]:
+    """Return knobs that follow from several words of a line, or from one that is missing."""
+    if command.head == "task facility imsimgr avoid-sessmgr-broadcast" and not values:
+        return {"broadcast_off_percent": OFF}
+    if command.head == "ddn throttle" and "ddn_limit_per_s" in values:
+        times = {"ddn_throttle_time_s": "throttle", "ddn_stabilisation_s": "stab"}
+        found: dict[str, KnobValue] = {
+            knob: sum(int(values.get(f"{word}_{unit}", 0)) * size for unit, size in _TIME_PARTS)
+            for knob, word in times.items()
+        }
+        return found if "ddn_poll_s" in values else {**found, "ddn_poll_s": 1}
+    if command.head == "msg-type" and values["of"] == "credit-control-initial failure-type any":
+        action = _GX_ACTIONS.get(str(values["action"]).split(" ")[0])
+        return {} if action is None else {"gx_failure_action": action}
+    return {}
 
 
 def _in_words(number: int, quantity: Quantity) -> str:

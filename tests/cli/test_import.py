@@ -9,7 +9,7 @@ from signalstorm.cli import EXIT_OK, EXIT_WRONG_INPUT
 from signalstorm.envs.model.scenario_file import load
 from tests.cli.commands import Run
 from tests.experiments.imports.incident_tables import ALARMS, ATTACHES, DETACHES
-from tests.experiments.imports.running import MME, RUNNING, SGSN
+from tests.experiments.imports.running import LAB, RUNNING, SGSN
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_staros_into_a_scenario(run: Run, box: Path, tmp_path: Path) -> None:
     assert code == EXIT_OK
     file = tmp_path / "lab.yaml"
     file.write_text(out[out.index("\nname: lab-pcrf") :])
-    assert dict(load(file).present) == MME
+    assert dict(load(file).present) == LAB
 
 
 def test_a_contradiction_is_shown_and_no_scenario_written(run: Run, box: Path, tmp_path: Path) -> None:

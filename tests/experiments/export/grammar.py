@@ -31,6 +31,9 @@ _MODES = {
     ("ss7", rf"peer-server id {MARKS}"): "peer-server",
     ("peer-server", rf"psp instance {MARKS}"): "psp",
     ("config", rf"context {MARKS}"): "context",
+    ("context", rf"sgsn-service {MARKS}"): "sgsn-service",
+    ("context", rf"sgw-service {MARKS}"): "sgw-service",
+    ("config", rf"failure-handling-template {MARKS}"): "failure-handling-template",
     ("context", rf"mme-service {MARKS}"): "mme-service",
     ("context", rf"egtp-service {MARKS}"): "egtp-service",
     ("context", rf"ims-auth-service {MARKS}"): "ims-auth-service",
@@ -48,6 +51,31 @@ _NUMBERS = [
     ("psp", r"sctp-rto-min (\d+)", "rto_min_ms", 100, 1, 50, 1),
     ("psp", r"sctp-max-assoc-retx (\d+)", "max_assoc_retx", 1, 0, 255, 1),
 ]
+_TIME = r"{0}-sec (?P<{1}s>\d+)(?: {0}-min (?P<{1}m>\d+))?(?: {0}-hour (?P<{1}h>\d+))?"
+_LINES: list[tuple[str, str, dict[str, tuple[int, int]]]] = [
+    # mode, command, range of each number
+    ("config", r"task facility imsimgr avoid-sessmgr-broadcast(?: cpu_threshold (?P<p>\d+))?", {"p": (50, 70)}),
+    ("config", r"task facility imsimgr max (?P<n>\d+)", {"n": (1, 8)}),
+    ("config", r"task facility imsimgr required-sessmgr (?P<n>\d+)", {"n": (1, 384)}),
+    ("sgsn-service", r"gmm t3346 min (?P<low>\d+) max (?P<high>\d+)", {"low": (1, 15), "high": (1, 30)}),
+    ("sgsn-service", r"default gmm t3346", {}),
+    (
+        "failure-handling-template",
+        r"msg-type credit-control-initial failure-type any action (?:continue|retry-and-terminate|terminate)",
+        {},
+    ),
+    (
+        "sgw-service",
+        r"ddn throttle arp-watermark (?P<arp>\d+) rate-limit (?P<limit>\d+) time-factor (?P<window>\d+)"
+        r" throttle-factor (?P<factor>\d+) increment-factor (?P<step>\d+)(?: poll-interval (?P<poll>\d+))?"
+        rf" {_TIME.format('throttle-time', 't')} {_TIME.format('stab-time', 'c')}",
+        {
+            "arp": (1, 15), "limit": (1, 999999999), "window": (1, 300), "factor": (1, 100), "step": (1, 100),
+            "poll": (2, 299), "ts": (0, 59), "tm": (0, 59), "th": (0, 310), "cs": (0, 59), "cm": (0, 59),
+            "ch": (0, 310),
+        },
+    ),
+]  # fmt: skip
 _RTO = ("rto_min_ms", "rto_initial_ms", "rto_max_ms")
 
 
@@ -80,7 +108,7 @@ class Box:
             if mode == self.mode and re.fullmatch(form, words):
                 self.mode = entered
                 return
-        if not (self._association(words) or self._gate(words) or self._number(words)):
+        if not (self._association(words) or self._gate(words) or self._number(words) or self._line(words)):
             raise NotLegal(f"in mode {self.mode}: {line!r}")
         self.lines.append(words)
 
@@ -136,6 +164,21 @@ class Box:
                     raise NotLegal(f"with the association up: {words}")
                 self._limit(name, factor * number)
                 return True
+        return False
+
+    def _line(self, words: str) -> bool:
+        for mode, form, ranges in _LINES:
+            found = re.fullmatch(form, words)
+            if found is None or mode != self.mode:
+                continue
+            numbers = {key: int(found[key]) for key in ranges if found[key] is not None}
+            if any(not low <= numbers[key] <= high for key, (low, high) in ranges.items() if key in numbers):
+                raise NotLegal(words)
+            if numbers.get("low", 0) > numbers.get("high", 0) or numbers.get("poll", 0) >= numbers.get("window", 1):
+                raise NotLegal(words)
+            if "ts" in numbers and not all(any(numbers.get(f"{kind}{part}", 0) for part in "smh") for kind in "tc"):
+                raise NotLegal(f"a time of nothing: {words}")
+            return True
         return False
 
     def _limit(self, name: str, value_ms: int) -> None:

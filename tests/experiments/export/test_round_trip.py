@@ -30,6 +30,11 @@ NAMES = {
     "peer-server": "2",
     "psp": "4",
     "asp": "1",
+    "sgsn-context": "ingress",
+    "sgsn-service": "sgsn1",
+    "sgw-context": "ingress",
+    "sgw-service": "sgw1",
+    "failure-template": "gx",
 }
 LAB, SGSN = load("lab-pcrf"), load("incident-2014")
 
@@ -109,3 +114,47 @@ def test_export_then_import(pair: tuple[dict[str, Any], dict[str, Any]]) -> None
 @_thousand
 def test_export_then_import_a_thousand_times(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
     check_round_trip(*pair)
+
+
+@st.composite
+def core_settings(draw: st.DrawFn, access: str) -> dict[str, Any]:
+    """What is set beside the attach chain."""
+    made: dict[str, Any] = {
+        "broadcast_off_percent": draw(st.just("off") | st.integers(50, 70)),
+        "imsimgr_instances": draw(st.integers(1, 8)),
+    }
+    if access == "gprs":
+        low = draw(st.integers(1, 15))
+        return made | {
+            "session_managers": draw(st.integers(1, 384)),
+            "t3346_low_min": low,
+            "t3346_high_min": draw(st.integers(low, 30)),
+            "rto_max_ms": 60000,
+        }
+    window = draw(st.integers(2, 300))
+    return made | {
+        "gx_failure_action": draw(st.sampled_from(["terminate", "continue", "retry"])),
+        "ddn_arp_watermark": draw(st.integers(1, 15)),
+        "ddn_limit_per_s": draw(st.integers(1, 999_999_999)),
+        "ddn_window_s": window,
+        "ddn_factor_percent": draw(st.integers(1, 100)),
+        "ddn_increment_percent": draw(st.integers(1, 100)),
+        "ddn_poll_s": draw(st.integers(1, window - 1)),
+        "ddn_throttle_time_s": draw(st.integers(1, 310 * 3600)),
+        "ddn_stabilisation_s": draw(st.integers(1, 310 * 3600)),
+    }
+
+
+@given(data=st.data(), access=st.sampled_from(["gprs", "eps"]))
+@_quick
+def test_elements_beside_the_attach_chain(data: st.DataObject, access: str) -> None:
+    now, then = (data.draw(core_settings(access)) for _ in range(2))
+    exported = staros.files(source.read(recommendation(present=now, recommended=then)), releases.UNKNOWN, NAMES)
+    for target, other, suffix in ((then, now, ""), (now, then, "-rollback")):
+        box = dict(other)
+        for name in (f"staros{suffix}.cfg", f"staros-gateway{suffix}.cfg"):
+            if name in exported and read(exported[name]).lines:
+                found = importer.parse(text.clean(exported[name].encode(), name))
+                assert found.unknown_count == 0
+                box |= {key: one.value for key, one in present(found, access).items()}
+        assert box == target

@@ -111,6 +111,10 @@ SGSN = {
     "rto_initial_ms": 3000,
     "rto_max_ms": 60000,
     "max_assoc_retx": 10,
+    "broadcast_off_percent": 60,
+    "imsimgr_instances": 4,
+    "t3346_low_min": 15,
+    "t3346_high_min": 30,
 }
 """What is in force on the links and at the gate of the SGSN; RTO-min by the box's default."""
 MME = {
@@ -122,7 +126,20 @@ MME = {
     "gtpc_timeout_ms": 3000,
     "gtpc_retries": 2,
     "diameter_tx_s": 10,
+    "broadcast_off_percent": 60,
+    "imsimgr_instances": 4,
+    "gx_failure_action": "continue",
+    "ddn_arp_watermark": 10,
+    "ddn_limit_per_s": 1000,
+    "ddn_window_s": 10,
+    "ddn_factor_percent": 10,
+    "ddn_increment_percent": 10,
+    "ddn_poll_s": 2,
+    "ddn_throttle_time_s": 864000,
+    "ddn_stabilisation_s": 28800,
 }
+LAB = {name: value for name, value in MME.items() if not name.startswith(("ddn_", "imsimgr_", "broadcast_"))}
+"""The part of it that a network without notifications and IMSI manager has."""
 """What is in force on the MME and the gateway."""
 
 

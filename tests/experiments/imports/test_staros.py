@@ -8,7 +8,7 @@ import pytest
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.scenario_file import load
 from signalstorm.experiments.imports import present
-from tests.experiments.imports.running import MME, MME_LINE, RUNNING, SGSN, SGSN_LINE, parsed, values
+from tests.experiments.imports.running import LAB, MME, MME_LINE, RUNNING, SGSN, SGSN_LINE, parsed, values
 
 
 def test_both_gates_links_and_timers() -> None:
@@ -30,7 +30,7 @@ def test_every_family_is_understood_with_its_line_and_its_unit() -> None:
         "gtpc retransmission-timeout-ms 3000": "gtpc_timeout_ms = 3000 ms",
         "diameter request-timeout 100 deciseconds": "diameter_tx_s = 100 units of 0.1 s = 10 s = 10000 ms",
         "timeout sctp-heart-beat 30": "heartbeat_s = 30 s = 30000 ms",
-        "task facility imsimgr avoid-sessmgr-broadcast cpu_threshold 60": "broadcast_threshold = 60 %",
+        "task facility imsimgr avoid-sessmgr-broadcast cpu_threshold 60": "broadcast_off_percent = 60 %",
     }.items():
         assert by_text[line].shown == shown
         assert line in RUNNING.splitlines()[by_text[line].line - 1]
@@ -141,7 +141,7 @@ def test_into_a_scenario() -> None:
     del expected["nop_queue"]  # that of the old rate; the new line leaves it to the box
     assert dict(changed.present) == expected
     lab = present.into(parsed(RUNNING), load("lab-pcrf"))
-    assert dict(lab.present) == MME
+    assert dict(lab.present) == LAB
     with pytest.raises(InputError, match="sets nothing that the scenario lab-pcrf has"):
         present.into(parsed("config\n  task facility imsimgr max 4\nend\n"), load("lab-pcrf"))
 
