@@ -96,16 +96,21 @@ def _dynamic(
 
 
 def questions(
-    observer: Observer, topology: Fields, knobs: Knobs, servers: Mapping[str, Server], found: Agent | None
+    env: simpy.Environment,
+    observer: Observer,
+    topology: Fields,
+    knobs: Knobs,
+    servers: Mapping[str, Server],
+    found: Agent | None,
 ) -> list[Question]:
     """CCR-I, then Gy, of those that the topology has."""
     asked = []
     if "pcrf" in servers:
         failure = str(knobs.either("gx_failure_action", value(section(topology, "gateway"), "gx_failure", "terminate")))
-        asked.append(Question(observer, "ccr_i", servers["pcrf"], found, failure, servers.get("pcrf_mate")))
+        asked.append(Question(env, observer, "ccr_i", servers["pcrf"], found, failure, servers.get("pcrf_mate")))
     if "ocs" in servers:
         failure = str(knobs.either("gy_failure_action", value(section(topology, "ocs"), "gy_failure", "terminate")))
-        asked.append(Question(observer, "gy", servers["ocs"], found, failure, None))
+        asked.append(Question(env, observer, "gy", servers["ocs"], found, failure, None))
     return asked
 
 

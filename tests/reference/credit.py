@@ -1,8 +1,15 @@
 """What the gateway does on Gx and Gy: asks, and handles failure."""
 
+from functools import partial
+
+import simpy
+
 from tests.reference.agent import Agent
+from tests.reference.clock import after
 from tests.reference.observer import Observer
 from tests.reference.server import Answer, Server
+
+TRANSIT_S = 0.02  # to the agent; without it the next question would always find the slot that the last answer left
 
 
 class Question:
@@ -14,9 +21,16 @@ class Question:
     """
 
     def __init__(
-        self, observer: Observer, kind: str, server: Server, agent: Agent | None, failure: str, mate: Server | None
+        self,
+        env: simpy.Environment,
+        observer: Observer,
+        kind: str,
+        server: Server,
+        agent: Agent | None,
+        failure: str,
+        mate: Server | None,
     ) -> None:
-        self._observer, self._kind, self._server = observer, kind, server
+        self._env, self._observer, self._kind, self._server = env, observer, kind, server
         self._agent, self._failure, self._mate = agent, failure, mate
 
     @property
@@ -24,8 +38,9 @@ class Question:
         return self._agent is None and self._server.immediate
 
     def ask(self, answer: Answer) -> None:
-        if self._agent is not None:
-            self._agent.ask(self._kind, lambda success, final: self._heard(answer, success, final))
+        agent = self._agent
+        if agent is not None:
+            after(self._env, TRANSIT_S, lambda: agent.ask(self._kind, partial(self._heard, answer)))
         else:
             self._server.ask(lambda success: self._heard(answer, success, False))
 

@@ -201,5 +201,5 @@ class Network:
         if sessions is not None:
             knobs = self._knobs
             gateway = Gateway(self.env, self.observer, sessions, knobs.t3_response_s, knobs.n3_requests)
-        asked = questions(self.observer, self._topology, self._knobs, self.servers, self.agent)
+        asked = questions(self.env, self.observer, self._topology, self._knobs, self.servers, self.agent)
         return eps_attach(self.servers, gateway, asked)

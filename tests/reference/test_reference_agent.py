@@ -1,5 +1,4 @@
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -166,7 +165,7 @@ def test_the_throttle_takes_part_of_a_peers_limit_unless_it_has_no_profile() -> 
 def test_failure_handling(failure: str, limits: AgentLimits, outcome: tuple[bool, dict[str, int]]) -> None:
     rig = Rig(limits)
     mate = Server(rig.env, np.random.default_rng(9), timer_s=5.0)
-    question = Question(rig.observer, "ccr_i", rig.pcrf, rig.agent, failure, mate)
+    question = Question(rig.env, rig.observer, "ccr_i", rig.pcrf, rig.agent, failure, mate)
     answers: list[bool] = []
     question.ask(answers.append)
     rig.env.run()
@@ -180,7 +179,7 @@ def test_gy_goes_on_without_charging_uncounted() -> None:
         rig.env, np.random.default_rng(9), rate=Rate(1.0, 1.0), buffer=0.0, timer_s=math.inf, overflow="refuse"
     )
     answers: list[bool] = []
-    ask: Callable[[Callable[[bool], None]], None] = Question(rig.observer, "gy", silent, None, "continue", None).ask
-    ask(answers.append)
+    question = Question(rig.env, rig.observer, "gy", silent, None, "continue", None)
+    question.ask(answers.append)
     assert answers == [True]
     assert not rig.observer.noted
