@@ -1,4 +1,4 @@
-"""A peer that answers heartbeats but takes no data for ten minutes."""
+"""A peer that takes no data for ten minutes, and a path that dies unnoticed."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 import signalstorm as ss
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.sctp import path_death_s
 from tests.envs.model.kernels.linked import DT, Fields, Watch, event, network, one_link, waiting
 
 SINCE_S, UNTIL_S = 100.0, 700.0
@@ -59,3 +60,23 @@ def test_the_report_names_the_peer_and_promises_nothing(knobs: Fields) -> None:
     text = " ".join(ss.simulate(stalled(), knobs, seeds=1).to_json()["diagnosis"])
     assert "stalled peer: stp1/slc1 congested" in text
     assert "a lower RTO-max helps only if the peer takes data again" in text
+
+
+@pytest.mark.parametrize(("low", "high", "retransmissions"), [(1000, 60000, 5), (500, 500, 10)])
+def test_half_is_lost_until_one_of_two_links_is_found_dead(low: int, high: int, retransmissions: int) -> None:
+    """A path that dies unnoticed takes its half until expiries in a row exceed the limit; then the other takes all."""
+    links = {"stps": 1, "links_per_stp": 2, "rate_per_s": 1e5, "window": 1e6}
+    dead = network(links, load_per_s=80.0, timeline=[event("link_down", 50.0, noticed=False)], horizon_s=160.0)
+    knobs = {"rto_min_ms": low, "rto_initial_ms": low, "rto_max_ms": high, "max_assoc_retx": retransmissions}
+    watch = Watch(dead, knobs)
+    death_s = 50.0 + path_death_s(low, high, retransmissions)
+    taken = watch.rows[:, :, layout.L_ADMITTED, 0]
+    since, until = round(50.5 / DT), round((death_s - 0.5) / DT)
+    before = taken[until] - taken[since]
+    assert before[0] == pytest.approx(before[1], rel=1e-9)
+    assert watch.link(layout.L_SERVED)[until] == watch.link(layout.L_SERVED)[since]
+    after = taken[-1] - taken[round((death_s + 0.5) / DT)]
+    assert after[0] == 0.0
+    assert after[1] > 0.0
+    since_death = taken[-1, 0] - taken[round(50.0 / DT) - 2, 0]  # what came in the step before still waited
+    assert watch.gained(layout.L_SUM_LOST)[0] == pytest.approx(since_death, rel=1e-6)
