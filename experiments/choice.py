@@ -30,8 +30,8 @@ from signalstorm.experiments.storm_sets import (
     plain_hours,
     plain_times,
 )
-from signalstorm.experiments.study import Trial
 from signalstorm.experiments.study_file import StudyFile
+from signalstorm.experiments.trials import Trial
 
 _TIE = 0.01
 """Values this close count as equal; then the smaller change wins."""

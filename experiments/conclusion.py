@@ -12,7 +12,7 @@ from signalstorm.experiments.recommendation import HeldOut, Nominal
 from signalstorm.experiments.search import rejected
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storm_sets import Budget, Paired, meet
-from signalstorm.experiments.study import Trial
+from signalstorm.experiments.trials import Trial
 
 
 def verdict(chosen: Choice, nominal: Nominal, held_out: HeldOut) -> str:

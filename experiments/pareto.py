@@ -6,7 +6,7 @@ import optuna
 
 from signalstorm.experiments.objectives import Objective
 from signalstorm.experiments.recommendation import ParetoPoint
-from signalstorm.experiments.study import Trial
+from signalstorm.experiments.trials import Trial
 
 
 def figures(trial: Trial) -> dict[Objective, float]:

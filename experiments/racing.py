@@ -21,8 +21,8 @@ from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.objectives import Objective, aggregate, quantities
 from signalstorm.experiments.search_space import SearchSpace, change_cost
 from signalstorm.experiments.storm_sets import TOLERANCE, Floats, Paired, float_times, plain_hours, plain_times
-from signalstorm.experiments.study import Proposal, Scores, Trial
 from signalstorm.experiments.study_file import Pruner, StudyFile
+from signalstorm.experiments.trials import Proposal, Scores, Trial
 
 
 class Heat:

@@ -13,7 +13,7 @@ from signalstorm.experiments.run_folder import RunFolder
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.simulate import simulate
 from signalstorm.experiments.storm_sets import Budget, Paired
-from signalstorm.experiments.study import Trial
+from signalstorm.experiments.trials import Trial
 
 _log = logging.getLogger(__name__)
 

@@ -25,7 +25,8 @@ from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.racing import rival, run_batch
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress, find_guards, float_times, paired
-from signalstorm.experiments.study import Claim, Proposal, Scores, Study, Trial
+from signalstorm.experiments.study import Study
+from signalstorm.experiments.trials import Claim, Proposal, Scores, Trial
 
 _log = logging.getLogger(__name__)
 

@@ -51,7 +51,7 @@ def open_storage(url: str | None, journal: Path) -> BaseStorage:
     try:
         if url.startswith("grpc://"):
             return _proxy(url)
-        return patiently(lambda: _database(url), "the storage", _TABLES_S, _other_was_first)
+        return patiently(lambda: _database(url), _TABLES_S, _other_was_first)
     except InputError:
         raise
     except Exception as error:  # each database has errors of its own
@@ -61,7 +61,6 @@ def open_storage(url: str | None, journal: Path) -> BaseStorage:
 
 def patiently(
     action: Callable[[], T],
-    what: str,
     longest_s: float = _PATIENCE_S,
     passing: Callable[[Exception], bool] | None = None,
 ) -> T:
@@ -69,7 +68,6 @@ def patiently(
 
     Args:
         action: What to do; has no effect the second time if it had one the first time.
-        what: What it is about, in words.
         longest_s: How long to go on trying [s].
         passing: Tells whether an error may pass; by default one of a storage that is away or busy.
     """
@@ -82,7 +80,7 @@ def patiently(
                 raise
             if pause_s > 1.0:
                 reason = str(error.__cause__ or error).partition("\n")[0]
-                _log.warning("%s does not answer (%s), trying again", what, reason)
+                _log.warning("the storage of trials does not answer (%s), trying again", reason)
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, 5.0)
 

@@ -12,10 +12,9 @@ the lower number stands, and so do the first of all claims up to the number of t
 import contextlib
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import optuna
 from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
@@ -25,116 +24,19 @@ from optuna.trial import FrozenTrial, TrialState
 from optuna.trial import Trial as OptunaTrial
 
 from signalstorm.envs.model.errors import wrong_input
-from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.knobs import Setting
-from signalstorm.experiments.objectives import Objective
 from signalstorm.experiments.sampling import Seen, batch_seed, draws
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storage import Heartbeat, patiently
 from signalstorm.experiments.study_file import StudyFile
+from signalstorm.experiments.trials import NEVER_WORSE, Claim, Proposal, Scores, Trial, read, sampler_attrs
 
 _log = logging.getLogger(__name__)
-T = TypeVar("T")
 
-NEVER_WORSE = "never_worse"
-"""Name of the constraint: the number of storms on which a trial is worse than the present setting."""
 _ASKS_PER_POINT = 50
 """So many draws in search of one new point; then the space counts as searched through."""
 _ENDED = (TrialState.COMPLETE, TrialState.PRUNED)
 _OPEN = (TrialState.RUNNING, TrialState.WAITING)
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What a trial came to."""
-
-    value_s: float
-    """What it is ranked by: its storms' costs, as the study weighs them; an estimate if it was ended early [s]."""
-    worse: int
-    """Storms, guards included, on which it is worse than the present setting."""
-    times_s: tuple[float | None, ...]
-    """T on each storm that it met, None where not reached [s]."""
-    lost_h: tuple[float, ...]
-    """Subscriber-hours lost on each storm that it met."""
-    figures: Mapping[Objective, float] = field(default_factory=dict)
-    """Everything that can be minimised, `time` left out."""
-    excess: Mapping[str, float] = field(default_factory=dict)
-    """By how much it exceeds each limit of the study, as a share of the limit; 0 or less: it keeps it."""
-    pruned: bool = False
-    """Whether it was ended before it had met all its storms."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A finished trial."""
-
-    number: int
-    """Optuna's number; 0 is the present setting."""
-    batch: int
-    """The batch to which it belongs; 0 is the present setting alone."""
-    point: dict[str, KnobValue]
-    """The point; empty for a present setting outside the search space."""
-    setting: Setting
-    """The legal setting, as overrides of the present one."""
-    scores: Scores
-
-    @property
-    def present(self) -> bool:
-        """Whether it is the present setting."""
-        return self.batch == 0
-
-    @property
-    def value_s(self) -> float:
-        """What it is ranked by [s]."""
-        return self.scores.value_s
-
-    @property
-    def worse(self) -> int:
-        """Storms on which it is worse than the present setting."""
-        return self.scores.worse
-
-    @property
-    def times_s(self) -> tuple[float | None, ...]:
-        """T on each storm that it met, None where not reached [s]."""
-        return self.scores.times_s
-
-    @property
-    def lost_h(self) -> tuple[float, ...]:
-        """Subscriber-hours lost on each storm that it met."""
-        return self.scores.lost_h
-
-    @property
-    def complete(self) -> bool:
-        """Whether it has met all its storms."""
-        return not self.scores.pruned
-
-    @property
-    def feasible(self) -> bool:
-        """Whether it has met all its storms, is worse on none, and keeps every limit."""
-        return self.complete and self.worse == 0 and all(excess <= 0 for excess in self.scores.excess.values())
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A point worth a trial."""
-
-    point: dict[str, KnobValue]
-    setting: Setting
-    attrs: Mapping[str, Any] = field(default_factory=dict)
-    """What the sampler wrote beside the point."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A trial that is under way."""
-
-    trial_id: int
-    number: int
-    batch: int
-    worker: str
-    proposal: Proposal
-    waiting: bool = False
-    """Whether the storage has given it back, for whoever comes first."""
 
 
 class Study:
@@ -165,7 +67,7 @@ class Study:
         self.space, self.spec, self.worker = space, spec, worker
         self._storage = storage
         directions = [StudyDirection.MINIMIZE] * len(spec.objectives)
-        self._study = self._patiently(
+        self._study = patiently(
             lambda: optuna.create_study(study_name=name, storage=storage, directions=directions, load_if_exists=True)
         )
         self._id = storage.get_study_id_from_name(name)
@@ -178,7 +80,7 @@ class Study:
         """Return the finished trials by number."""
         for trial in self._frozen():
             if trial.state in _ENDED and trial.number not in self._ended and "scores" in trial.user_attrs:
-                self._ended[trial.number] = _read(trial)
+                self._ended[trial.number] = read(trial)
         return [self._ended[number] for number in sorted(self._ended)]
 
     def trial_count(self) -> int:
@@ -242,16 +144,16 @@ class Study:
             except UpdateFinishedTrialError:
                 _log.debug("trial %d was finished by another process", claim.number)
 
-        self._storage_do(write)
+        patiently(write)
         self.heartbeat.remove(trial_id)
 
     def remember(self, key: str, value: Any) -> None:
         """Keep a value, in JSON's own types, beside the trials."""
-        self._storage_do(lambda: self._study.set_user_attr(key, value))
+        patiently(lambda: self._study.set_user_attr(key, value))
 
     def recall(self, key: str) -> Any:
         """Return a value that was kept; None if there is none."""
-        return self._storage_do(lambda: self._study.user_attrs).get(key)
+        return patiently(lambda: self._study.user_attrs).get(key)
 
     def open_waiting(self) -> list[Claim]:
         """Return the claims of processes that show no sign of life any more, given back by the storage."""
@@ -259,7 +161,7 @@ class Study:
             return []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
-            self._storage_do(lambda: fail_stale_trials(self._study))
+            patiently(lambda: fail_stale_trials(self._study))
         return [self._claim(trial) for trial in self._frozen() if trial.state == TrialState.WAITING]
 
     def fail_ghosts(self) -> int:
@@ -280,10 +182,10 @@ class Study:
 
     def take(self, claim: Claim) -> bool:
         """Take an open claim up; false if another process was faster."""
-        found = self._storage_do(lambda: self._storage.get_trial(claim.trial_id))
+        found = patiently(lambda: self._storage.get_trial(claim.trial_id))
         if found.state not in _OPEN:
             return False
-        if claim.waiting and not self._storage_do(
+        if claim.waiting and not patiently(
             lambda: self._storage.set_trial_state_values(claim.trial_id, TrialState.RUNNING)
         ):
             return False
@@ -380,12 +282,12 @@ class Study:
 
     def _seen(self, trial: FrozenTrial, known: Trial | None) -> Seen:
         if known is None:
-            return Seen(trial.params, None, 0.0, _sampler_attrs(trial))
+            return Seen(trial.params, None, 0.0, sampler_attrs(trial))
         scores = known.scores
         over = sum(min(max(excess, 0.0), 1.0) for excess in scores.excess.values())
         burden = scores.worse / len(scores.times_s) + over
         values = (scores.value_s, *(scores.figures.get(name, 0.0) for name in self.spec.objectives[1:]))
-        return Seen(trial.params, values, burden, _sampler_attrs(trial))
+        return Seen(trial.params, values, burden, sampler_attrs(trial))
 
     def _new(self, point: Mapping[str, Any], attrs: Mapping[str, Any], taken: set[Setting]) -> list[Proposal]:
         """Return the point's proposal and take it, or nothing if its setting is taken."""
@@ -423,8 +325,8 @@ class Study:
             tried = True
             return self._storage.create_new_trial(self._id, trial)
 
-        trial_id = self._storage_do(write)
-        number = self._storage_do(lambda: self._storage.get_trial_number_from_id(trial_id))
+        trial_id = patiently(write)
+        number = patiently(lambda: self._storage.get_trial_number_from_id(trial_id))
         return Claim(trial_id, number, batch, self.worker, proposal)
 
     def _stands(self, claim: Claim, most: int) -> bool:
@@ -436,7 +338,7 @@ class Study:
     def _claim(self, trial: FrozenTrial) -> Claim:
         trial_id = self._storage.get_trial_id_from_study_id_trial_number(self._id, trial.number)
         attrs = trial.user_attrs
-        proposal = Proposal(dict(trial.params), Setting(attrs["setting"]), _sampler_attrs(trial))
+        proposal = Proposal(dict(trial.params), Setting(attrs["setting"]), sampler_attrs(trial))
         waiting = trial.state == TrialState.WAITING
         return Claim(trial_id, trial.number, attrs["batch"], attrs["worker"], proposal, waiting)
 
@@ -451,38 +353,7 @@ class Study:
             with contextlib.suppress(UpdateFinishedTrialError):
                 self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
 
-        self._storage_do(write)
+        patiently(write)
 
     def _frozen(self) -> list[FrozenTrial]:
-        return self._storage_do(lambda: self._storage.get_all_trials(self._id, deepcopy=False))
-
-    def _storage_do(self, action: Callable[[], T]) -> T:
-        return self._patiently(action)
-
-    @staticmethod
-    def _patiently(action: Callable[[], T]) -> T:
-        return patiently(action, "the storage of trials")
-
-
-def _sampler_attrs(trial: FrozenTrial) -> dict[str, Any]:
-    return {key: value for key, value in trial.system_attrs.items() if not key.startswith("constraints")}
-
-
-def _read(trial: FrozenTrial) -> Trial:
-    record, constraints = trial.user_attrs["scores"], dict(trial.constraints)
-    scores = Scores(
-        value_s=float(record["value_s"]),
-        worse=round(constraints.pop(NEVER_WORSE)),
-        times_s=tuple(record["times_s"]),
-        lost_h=tuple(record["lost_h"]),
-        figures=record["figures"],
-        excess=constraints,
-        pruned=trial.state == TrialState.PRUNED,
-    )
-    return Trial(
-        number=trial.number,
-        batch=trial.user_attrs["batch"],
-        point=dict(trial.params),
-        setting=Setting(trial.user_attrs["setting"]),
-        scores=scores,
-    )
+        return patiently(lambda: self._storage.get_all_trials(self._id, deepcopy=False))

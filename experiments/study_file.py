@@ -239,8 +239,3 @@ def _with_lists(data: dict[str, Any]) -> dict[str, Any]:
     knobs = data.get("knobs")
     named = isinstance(knobs, list) and all(isinstance(name, str) for name in knobs)
     return {**data, "knobs": dict.fromkeys(knobs)} if named and knobs else data
-
-
-def known_objectives(imsimgr: bool) -> tuple[Objective, ...]:
-    """Return the objectives that a network has."""
-    return tuple(name for name in OBJECTIVES if imsimgr or name != "imsimgr_cpu_peak")

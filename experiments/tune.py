@@ -34,8 +34,9 @@ from signalstorm.experiments.search_space import SearchSpace, search_space
 from signalstorm.experiments.sensitivity import importance, interaction
 from signalstorm.experiments.storage import open_storage, quiet_optuna
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress
-from signalstorm.experiments.study import Study, Trial
+from signalstorm.experiments.study import Study
 from signalstorm.experiments.study_file import StudyFile, load_study, own_study
+from signalstorm.experiments.trials import Trial
 
 _log = logging.getLogger(__name__)
 

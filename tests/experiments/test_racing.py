@@ -14,8 +14,8 @@ from signalstorm.experiments.racing import Rival, excess, run_batch
 from signalstorm.experiments.search import standstill
 from signalstorm.experiments.search_space import SearchSpace, search_space
 from signalstorm.experiments.storm_sets import Paired, paired
-from signalstorm.experiments.study import Proposal, Scores, Trial
 from signalstorm.experiments.study_file import StudyFile, parse_study
+from signalstorm.experiments.trials import Proposal, Scores, Trial
 from tests.experiments.tuning import KNOBS, small_scenario
 
 SETTINGS = [{"nop_rate": 50 + 3 * i, "diameter_tx_s": 1 + i % 4} for i in range(8)]

@@ -33,7 +33,7 @@ def test_an_action_is_tried_again_while_the_storage_is_away() -> None:
             raise errors.pop()
         return 7
 
-    assert patiently(action, "the storage") == 7
+    assert patiently(action) == 7
 
 
 def test_patience_has_an_end() -> None:
@@ -41,7 +41,7 @@ def test_patience_has_an_end() -> None:
         raise StorageInternalError("away for good")
 
     with pytest.raises(StorageInternalError, match="for good"):
-        patiently(action, "the storage", longest_s=0.1)
+        patiently(action, longest_s=0.1)
 
 
 def test_a_mistake_is_not_tried_again() -> None:
@@ -52,7 +52,7 @@ def test_a_mistake_is_not_tried_again() -> None:
         raise KeyError("no such trial")
 
     with pytest.raises(KeyError):
-        patiently(action, "the storage")
+        patiently(action)
     assert len(calls) == 1
 
 

@@ -10,8 +10,9 @@ from optuna.trial import TrialState
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.search_space import SearchSpace, search_space
 from signalstorm.experiments.storage import open_storage
-from signalstorm.experiments.study import Proposal, Scores, Study
+from signalstorm.experiments.study import Study
 from signalstorm.experiments.study_file import StudyFile
+from signalstorm.experiments.trials import Proposal, Scores
 from tests.experiments.tuning import KNOBS, small_scenario
 
 SCORES = Scores(31.5, 1, (31.5, None), (2.0, 7.5), {"refused_share": 0.25}, {"at_most_refused_share": -0.5})
