@@ -101,6 +101,7 @@ def regret(options: argparse.Namespace) -> dict[str, Any]:
             "median_regret_random": round(statistics.median(regrets["random"]), 4),
             "as_good_as_random": f"{beaten} of {options.repeats}",
         }
+        print(name, found[name], file=sys.stderr, flush=True)
     return found
 
 
