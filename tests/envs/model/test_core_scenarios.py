@@ -153,3 +153,47 @@ def test_session_recovery_and_smaller_domains_shrink_the_storm_of_a_lost_node() 
     small = come_to(scenario, nop_rate=850, failure_domains=16)
     assert np.median(recovered.subscriber_hours_lost) < 0.1 * np.median(plain.subscriber_hours_lost)
     assert np.median(small.subscriber_hours_lost) < 0.5 * np.median(plain.subscriber_hours_lost)
+
+
+def patient(timeline: list[dict[str, Any]], ladder: Any = None, **mme: Any) -> Scenario:
+    """An MME of 460/s beside 370/s of steady need, deterministic."""
+    patience = {"kind": "eps", "t3410_s": 1e5}
+    return world(
+        subscribers=handsets(400_000, ladder or patience, registered_share=1.0, churn_per_s=370.0 / 400_000),
+        topology={"mme": {"rate_per_s": 460.0, "timer_s": 1e5, **mme}},
+        timeline=timeline,
+        trigger={"kind": "start", "time_s": 600.0},
+        convergence={"count_from_s": 600.0},
+        horizon_s=3000.0,
+        step_s=0.05,
+        stochastic=False,
+    )
+
+
+def test_without_retries_a_backlog_clears_in_backlog_over_spare_capacity() -> None:
+    """60,000 at once; who waits does not power-cycle, so w' = 370 (1 - w / N) - 460, down to the band of 4,000."""
+    loss = {"kind": "user_plane_loss", "time_s": 600.0, "share": 0.15, "spread_s": 0.0}
+    found = come_to(patient([loss]), 1)
+    rate, floor = 370.0 / 400_000, 90.0 * 400_000 / 370.0
+    expected = float(np.log((60_000.0 + floor) / (4_000.0 + floor)) / rate)
+    assert median_s(found) == pytest.approx(expected, rel=0.02)
+
+
+def test_load_raised_and_lowered_again_leaves_the_system_collapsed() -> None:
+    """Hysteresis: the same load, before and after a minute of foreign load; without retries it comes back."""
+    extra = [
+        {"kind": "other_load", "target": "mme", "time_s": 600.0, "value_per_s": 400.0},
+        {"kind": "other_load", "target": "mme", "time_s": 720.0, "value_per_s": 0.0},
+    ]
+    handset = {"kind": "eps", "t3411_s": [8.0, 12.0]}
+    queue = {"timer_s": 5.0, "buffer": 20_000}
+    assert (come_to(patient([], handset, **queue), 1).stormed == 0.0).all()
+    assert np.isnan(come_to(patient(extra, handset, **queue), 1).convergence_time_s).all()
+    assert not np.isnan(come_to(patient(extra), 1).convergence_time_s).any()
+
+
+def test_a_gate_just_below_the_bottleneck_is_best_and_a_fifth_above_it_clearly_worse() -> None:
+    scenario = load("site-loss")
+    lost = {rate: float(np.mean(come_to(scenario, nop_rate=rate).subscriber_hours_lost)) for rate in (400, 450, 552)}
+    assert lost[450] < lost[400]
+    assert lost[552] > 3.0 * lost[450]
