@@ -73,9 +73,11 @@ def write_series(folder: RunFolder, space: SearchSpace, override: Mapping[str, K
 
 
 def write_exports(folder: RunFolder, record: Recommendation) -> None:
-    """Write the commands and the report, as far as this installation has them."""
+    """Write the commands, the runbook and the report, as far as this installation has them."""
     if record.changed and record.never_worse:
-        _call("signalstorm.experiments.export", "write", folder.path, folder.path, targets=("staros", "json"))
+        agent = any(KNOBS[name].element == "dra" for name in record.recommended)
+        targets = ("staros", "json", "runbook", *(("vdra",) if agent else ()))
+        _call("signalstorm.experiments.export", "write", folder.path, folder.path, targets=targets)
     _call("signalstorm.experiments.report", "write_report", folder.path)
 
 

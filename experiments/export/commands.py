@@ -148,8 +148,8 @@ def _is_sgsn(values: Values) -> bool:
 def _sgsn_gate(target: Values) -> Iterator[Command]:
     rate = target.get("nop_rate")
     if target.get("t3346_s", 0):
-        rule = "must be 0 for an SGSN: its command for T3346 is not known here"
-        raise wrong_input(rule, target["t3346_s"], "leave the knob out of the search", key="t3346_s")
+        rule = "must be 0 for an SGSN, whose back-off is a range of minutes"
+        raise wrong_input(rule, target["t3346_s"], "use t3346_low_min and t3346_high_min", key="t3346_s")
     if rate is None:
         return
     if isinstance(rate, str):
