@@ -83,14 +83,12 @@ def draw_poisson(base, plan, step, element, tile):
     small = 0
     large = 0
     for b in range(len(tile)):
-        h = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), key_low, key_high)
         exact = d[D_MEAN, b] < _EXACT_BELOW
         small += exact
         large += not exact
-        d[_UNIFORM, b] = (np.float64(h) + 0.5) * _UNIT
     if large > 0:
         for b in range(len(tile)):
-            h = np.uint32(d[_UNIFORM, b] * 2.0**32 - 0.5)
+            h = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), key_low, key_high)
             total = (
                 (h & np.uint32(255))
                 + ((h >> np.uint32(8)) & np.uint32(255))
@@ -103,6 +101,9 @@ def draw_poisson(base, plan, step, element, tile):
             cube = max(1.0 - 1.0 / (9.0 * mean) + z / (3.0 * np.sqrt(mean)), 0.0)
             d[D_DRAW, b] = mean * cube * cube * cube
     if small > 0:
+        for b in range(len(tile)):
+            h = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), key_low, key_high)
+            d[_UNIFORM, b] = (np.float64(h) + 0.5) * _UNIT
         for b in range(len(tile)):
             exact = d[D_MEAN, b] < _EXACT_BELOW
             nothing = _exp_minus(min(d[D_MEAN, b], _EXACT_BELOW))

@@ -125,9 +125,11 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload,
                 fresh = max(reached - max(position, start), 0.0)
                 for i in range(used + 1):
                     k = i if i < used else payload - 1
-                    line = lines[slot * payload + k, b]
-                    out[k, b] += fresh * line
-                    out[payload + k, b] += expired * line
+                    out[k, b] += fresh * lines[slot * payload + k, b]
+                if expired > 0.0:
+                    for i in range(used + 1):
+                        k = i if i < used else payload - 1
+                        out[payload + k, b] += expired * lines[slot * payload + k, b]
                 position = reached
             pointer += position < target
         empty = q[Q_ADMITTED_SUM, b] - q[Q_TAKEN, b] <= target
