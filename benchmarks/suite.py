@@ -91,6 +91,29 @@ def threads() -> Iterator[Ratio]:
         yield compare(f"two threads / one, batch of {size}", run(2), run(1))
 
 
+def incident() -> Iterator[Ratio]:
+    """Eight hours of the SGSN storm of 2014 against goals in seconds of processor time, and two threads against one."""
+    scenario = scenario_file.load("incident-2014")
+    for size, goal in ((64, 0.025), (1, 0.060)):
+
+        def run(size: int = size) -> float:
+            return cpu_seconds(_batch(scenario, {}, size).run) / size
+
+        def limit(goal: float = goal) -> float:
+            return goal
+
+        yield compare(f"incident-2014 per storm, batch of {size} / {goal:g} s", run, limit, most=1.0, rounds=3)
+    if available_cores() > 1:
+        hour = scenario.with_fields({"horizon_s": 9000.0})
+
+        def threaded(count: int) -> Callable[[], float]:
+            return lambda: wall_seconds(_batch(hour, {}, 256, threads=count).run)
+
+        yield compare(
+            "incident-2014, two threads / one, batch of 256", threaded(2), threaded(1), most=1 / 1.8, rounds=3
+        )
+
+
 def reference() -> Iterator[Ratio]:
     """The kernel in a batch of 64 against the event-by-event reference, per storm of 1,000 handsets."""
     try:
@@ -145,6 +168,7 @@ SUITE: dict[str, Callable[[], Iterator[Ratio]]] = {
     "unused": unused,
     "population": population,
     "threads": threads,
+    "incident": incident,
     "reference": reference,
     "commands": commands,
 }
