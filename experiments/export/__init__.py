@@ -15,6 +15,7 @@ from signalstorm.experiments.export import record, releases, runbook, staros, vd
 from signalstorm.experiments.export.releases import RELEASES, Release
 from signalstorm.experiments.export.source import NotBetterError, Recommended, Source, read
 from signalstorm.experiments.imports import staros as importer
+from signalstorm.experiments.imports.configuration import Configuration
 
 __all__ = ["RELEASES", "TARGETS", "NotBetterError", "export", "preview", "write"]
 
@@ -86,12 +87,7 @@ def write(
         if target not in TARGETS:
             raise wrong_input("must be a target of export", target, nearest(target, TARGETS), key="target")
     known = releases.find(release)
-    source = read(recommendation)
-    named = dict(names or {})
-    staros.check_names(named)
-    box = None if against is None else importer.read(against)
-    if box is not None:
-        source, named = boxes.for_box(source, box, named)
+    source, named, box = _for_box(recommendation, names, against)
     if not force:
         _refuse(source)
     texts: dict[str, str | bytes] = {}
@@ -109,18 +105,34 @@ def write(
 
 
 def preview(
-    recommendation: Recommended, release: str | int | None = None, names: Mapping[str, str] | None = None
+    recommendation: Recommended,
+    release: str | int | None = None,
+    names: Mapping[str, str] | None = None,
+    against: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Return what an export would say, in JSON's own types, without writing anything.
 
     Raises:
         InputError: As `write`.
     """
-    return record.record(read(recommendation), releases.find(release), names or {})
+    source, named, _ = _for_box(recommendation, names, against)
+    return record.record(source, releases.find(release), named)
 
 
 export = write
 """The name under which `signalstorm` shows `write`."""
+
+
+def _for_box(
+    recommendation: Recommended, names: Mapping[str, str] | None, against: str | os.PathLike[str] | None
+) -> tuple[Source, dict[str, str], Configuration | None]:
+    """Read a recommendation, and make it one for a box where its configuration is given."""
+    source, named = read(recommendation), dict(names or {})
+    staros.check_names(named)
+    if against is None:
+        return source, named, None
+    box = importer.read(against)
+    return *boxes.for_box(source, box, named), box
 
 
 def _refuse(source: Source) -> None:

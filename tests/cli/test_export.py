@@ -7,6 +7,7 @@ import pytest
 
 from signalstorm.cli import EXIT_OK, EXIT_REJECTED, EXIT_WRONG_INPUT
 from tests.cli.commands import Run
+from tests.experiments.imports.running import MME, RUNNING
 from tests.experiments.recommendation_data import recommendation
 
 
@@ -72,3 +73,13 @@ def test_report_refuses_what_is_no_run(run: Run, tmp_path: Path) -> None:
     code, _, err = run("report", tmp_path)
     assert code == EXIT_WRONG_INPUT
     assert "recommendation.json: cannot be read" in err
+
+
+def test_export_for_one_box_prints_its_own_names(run: Run, folder: Path) -> None:
+    (folder / "box.cfg").write_text(RUNNING)
+    made = recommendation(present=dict(MME), recommended={**MME, "gtpc_retries": 1}, override={})
+    (folder / "recommendation.json").write_text(json.dumps(made))
+    code, out, _ = run("export", folder, "--against", folder / "box.cfg")
+    assert code == EXIT_OK
+    assert "    egtp-service s11\n      gtpc max-retransmissions 1" in out
+    assert f"wrote {folder / 'staros.diff'}" in out

@@ -69,7 +69,7 @@ def export(
         raise typer.Exit(EXIT_REJECTED) from None
     except OSError as error:
         raise wrong_input(f"cannot be written: {error.strerror}", file=str(error.filename or folder)) from None
-    found = preview(recommendation, release, names)
+    found = preview(recommendation, release, names, against)
     files = [str(path) for path in paths]
     shown = [f"{file}:\n" + "\n".join(lines) + "\n" for file, lines in found["lines"].items() if lines]
     output.result({"files": files, **found}, "\n".join([*shown, *(f"wrote {file}" for file in files)]))
