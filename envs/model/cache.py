@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +27,8 @@ CONSTANT_FILES = ("constants.py",)
 _HASH_LENGTH = 16
 _KEEP = 4
 """Folders of this many kernel versions stay on disk, the current one included."""
+_IN_USE_S = 7 * 86400.0
+"""Other versions used more recently stay as well: their runs may still be going on [s]."""
 
 
 @lru_cache(maxsize=1)
@@ -136,5 +139,6 @@ def _remove_old_siblings(folder: Path) -> None:
         ]
     except OSError:  # another process removes them at the same time
         return
-    for _, sibling in sorted(siblings, reverse=True)[_KEEP - 1 :]:
-        shutil.rmtree(sibling, ignore_errors=True)
+    for used, sibling in sorted(siblings, reverse=True)[_KEEP - 1 :]:
+        if time.time() - used > _IN_USE_S:
+            shutil.rmtree(sibling, ignore_errors=True)

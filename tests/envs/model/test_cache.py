@@ -142,6 +142,13 @@ def test_only_the_newest_folders_are_kept(fresh: Path) -> None:
     }
 
 
+def test_folders_that_others_use_are_kept(fresh: Path) -> None:
+    for version in range(6):
+        (fresh / "numba" / f"{version:016x}").mkdir(parents=True)
+    cache.prepare_cache()
+    assert len(list((fresh / "numba").iterdir())) == 7
+
+
 KERNEL = """
 import numba
 @numba.njit(cache=True)
