@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.model import core_parameters, parameters
 from signalstorm.envs.model.cache import prepare_cache
+from signalstorm.envs.model.event_rows import event_column
 from signalstorm.envs.model.kernels import core_layout, layout
 from signalstorm.envs.model.kernels.memory import Tile
 from signalstorm.envs.model.kernels.run import run as run_tile
@@ -20,13 +21,8 @@ from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_core_events import CrowdEvent, NodeEvent, ReleaseEvent
 from signalstorm.envs.model.scenario_events import (
-    CapacityEvent,
-    HlrResetEvent,
     LatencyEvent,
-    LinkEvent,
     MassDetachEvent,
-    MessageBurstEvent,
-    OtherLoadEvent,
 )
 from signalstorm.envs.model.storms import storm_key
 
@@ -304,7 +300,7 @@ class Batch:
     def _fill_events(self) -> None:
         for e in range(len(self.scenario.timeline)):
             offset = int(self.plan.table[layout.P_EVENT]) + e * layout.E_COUNT * self.plan.tile
-            columns = self._column([_event_column(s, e, self.plan) for s in self._storms])
+            columns = self._column([event_column(s, e, self.plan) for s in self._storms])
             for row, values in columns.items():
                 self._put(offset, row, values)
             last = int(columns[layout.E_UNTIL].max())
@@ -435,60 +431,6 @@ class Batch:
 
 def _pairs(storms: int, settings: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
     return np.arange(storms), np.zeros(storms) if settings == 1 else np.arange(settings)
-
-
-def _event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
-    """Return the rows of an event of one storm."""
-    event, dt = scenario.timeline[e], scenario.dt
-    if core_parameters.is_core_event(event):
-        return core_parameters.event_rows(scenario, event, plan.servers)
-    at = float(round(event.time_s / dt))
-    rows = {layout.E_STEP: at, layout.E_UNTIL: at, layout.E_START: 0.0, layout.E_EXTRA: 0.0}
-    if isinstance(event, HlrResetEvent):
-        return rows | {layout.E_KIND: layout.EVENT_HLR_RESET, layout.E_VALUE: event.share, layout.E_TARGET: -1}
-    links = scenario.topology.links
-    if links is not None and (isinstance(event, LinkEvent) or event.target.startswith(("stp", "*"))):
-        hit = [i for i, name in enumerate(links.names()) if _hits(event.target, name)]
-        rows |= {layout.E_TARGET: hit[0], layout.E_EXTRA: float(len(hit))}
-        if isinstance(event, LinkEvent):
-            rows |= {layout.E_KIND: LINK_EVENTS[event.kind], layout.E_VALUE: 1.0 if event.noticed else 2.0}
-            return rows
-        if isinstance(event, CapacityEvent):
-            until = at if event.until_s is None else float(round(event.until_s / dt))
-            value = event.value * dt
-            return rows | {layout.E_KIND: layout.EVENT_LINK_RATE, layout.E_VALUE: value, layout.E_UNTIL: until}
-    if isinstance(event, MassDetachEvent):
-        names = [group.name for group in scenario.subscribers]
-        target = names.index(event.target) if event.target in names else -1
-        rows |= {layout.E_KIND: layout.EVENT_DETACH, layout.E_TARGET: target}
-        return rows | {layout.E_VALUE: event.share, layout.E_EXTRA: float(round(event.spread_s / dt))}
-    rows[layout.E_TARGET] = float(plan.servers.index(event.target))
-    if isinstance(event, CapacityEvent):
-        until = at if event.until_s is None else float(round(event.until_s / dt))
-        return rows | {
-            layout.E_KIND: layout.EVENT_RATE,
-            layout.E_VALUE: event.value * dt,
-            layout.E_UNTIL: until,
-        }
-    if isinstance(event, LatencyEvent):
-        return rows | {layout.E_KIND: layout.EVENT_LATENCY, layout.E_VALUE: float(round(event.value_s / dt))}
-    if isinstance(event, OtherLoadEvent):
-        return rows | {layout.E_KIND: layout.EVENT_FOREIGN, layout.E_VALUE: event.value_per_s * dt}
-    if isinstance(event, MessageBurstEvent):
-        return rows | {layout.E_KIND: layout.EVENT_BURST, layout.E_VALUE: float(event.count)}
-    raise TypeError(f"no kernel event for {event!r}")
-
-
-LINK_EVENTS = {
-    "link_reset": layout.EVENT_LINK_RESET,
-    "link_down": layout.EVENT_LINK_DOWN,
-    "link_up": layout.EVENT_LINK_UP,
-}
-
-
-def _hits(target: str, name: str) -> bool:
-    """Whether a link event's target means this link."""
-    return target in ("*", name, name.partition("/")[0])
 
 
 def _compile(batch: Batch) -> None:
