@@ -444,6 +444,7 @@ def _compile(batch: Batch) -> None:
     _log.info("compiling the model for this machine (storms in tiles of %d); once, about 15 s ...", width)
     began = time.perf_counter()
     batch.run_tile(0, 0)
+    mark.parent.mkdir(parents=True, exist_ok=True)  # another version may have tidied up meanwhile
     mark.touch()
     _log.info("compiled in %.0f s", time.perf_counter() - began)
 
