@@ -43,6 +43,7 @@ from signalstorm.envs.model.kernels.core_layout import (
     X_HELD,
     X_PEER,
 )
+from signalstorm.envs.model.kernels.ladders import put_long
 from signalstorm.envs.model.kernels.layout import (
     E_EXTRA,
     E_KIND,
@@ -68,7 +69,6 @@ from signalstorm.envs.model.kernels.layout import (
     Q_MEAN,
 )
 from signalstorm.envs.model.kernels.memory import block
-from signalstorm.envs.model.kernels.subscribers import put_long
 
 
 @njit(error_model="numpy")

@@ -23,6 +23,7 @@ from signalstorm.envs.model.kernels.core_layout import (
     X_PROFILE,
 )
 from signalstorm.envs.model.kernels.gate import release
+from signalstorm.envs.model.kernels.ladders import put_long
 from signalstorm.envs.model.kernels.layout import (
     C_CHURN,
     C_COUNT,
@@ -49,7 +50,6 @@ from signalstorm.envs.model.kernels.layout import (
     PC_PRIORITY,
 )
 from signalstorm.envs.model.kernels.memory import block
-from signalstorm.envs.model.kernels.subscribers import put_long
 
 
 @njit(error_model="numpy")

@@ -4,6 +4,7 @@ from numba import njit
 
 from signalstorm.envs.model.kernels.cohorts import cohorts_in_use
 from signalstorm.envs.model.kernels.draws import D_PART, SCRATCH_COUNT
+from signalstorm.envs.model.kernels.ladders import back_off, refuse, silence
 from signalstorm.envs.model.kernels.layout import (
     DROP,
     K_COUNT,
@@ -42,7 +43,6 @@ from signalstorm.envs.model.kernels.layout import (
 )
 from signalstorm.envs.model.kernels.memory import block
 from signalstorm.envs.model.kernels.queue import advance, collect
-from signalstorm.envs.model.kernels.subscribers import back_off, refuse, silence
 
 
 @njit(error_model="numpy")

@@ -4,6 +4,7 @@ from numba import njit
 
 from signalstorm.envs.model.kernels.alarms import log_alarm
 from signalstorm.envs.model.kernels.cohorts import cohorts_in_use
+from signalstorm.envs.model.kernels.ladders import silence
 from signalstorm.envs.model.kernels.layout import (
     ALARM_IMSIMGR,
     I_BACKLOG,
@@ -37,7 +38,6 @@ from signalstorm.envs.model.kernels.layout import (
     P_KPI,
 )
 from signalstorm.envs.model.kernels.memory import block
-from signalstorm.envs.model.kernels.subscribers import silence
 
 
 @njit(error_model="numpy")

@@ -1,9 +1,9 @@
-"""Subscribers: demand, churn, and what a handset does after an answer, a refusal or silence (TS 24.301)."""
+"""Subscribers: demand, power-cycles, location refreshes, and what becomes of accepts and refusals."""
 
 import numpy as np
 from numba import njit
 
-from signalstorm.envs.model.kernels.cohorts import cohorts_in_use, sends_in_use, use_send
+from signalstorm.envs.model.kernels.cohorts import cohorts_in_use, sends_in_use
 from signalstorm.envs.model.kernels.draws import (
     D_DRAW,
     D_MEAN,
@@ -14,27 +14,14 @@ from signalstorm.envs.model.kernels.draws import (
     SCRATCH_COUNT,
     draw_poisson,
 )
+from signalstorm.envs.model.kernels.ladders import elapsed, put_long, refuse, silence
 from signalstorm.envs.model.kernels.layout import (
     C_CHURN,
     C_COUNT,
-    C_HONOURS,
-    C_POWER_HIGH,
-    C_POWER_LOW,
-    C_POWER_SHARE,
     C_REATTACH,
-    C_REFUSED_HIGH,
-    C_REFUSED_LONG_HIGH,
-    C_REFUSED_LONG_LOW,
-    C_REFUSED_LOW,
-    C_RESEND_HIGH,
     C_RESEND_LOW,
     C_RESPONSE_HIGH,
     C_RESPONSE_LOW,
-    C_RETRY_IS_RESPONSE,
-    C_SILENT_HIGH,
-    C_SILENT_LONG_HIGH,
-    C_SILENT_LONG_LOW,
-    C_SILENT_LOW,
     DEMAND,
     K_COUNT,
     K_DETACH_NETWORK,
@@ -55,7 +42,6 @@ from signalstorm.envs.model.kernels.layout import (
     P_CLASSES,
     P_COHORTS,
     P_DETACHED,
-    P_END,
     P_FIRED_LONG,
     P_FIRED_SHORT,
     P_FLAGGED,
@@ -83,12 +69,9 @@ from signalstorm.envs.model.kernels.layout import (
     P_SHORT_STOCK,
     P_STOCHASTIC,
     P_STORM,
-    P_UNIFORM,
     PC_ATTEMPTS,
     PC_COUNT,
     PC_FIRST,
-    PC_LIMITED,
-    PC_SENDS,
     REFRESH,
     S_ACTIVITY,
     S_AGE,
@@ -99,15 +82,13 @@ from signalstorm.envs.model.kernels.layout import (
     S_LATE,
     S_NO,
     S_SQUARES,
-    S_T3346_HIGH,
-    S_T3346_LOW,
     S_WAITING,
     S_YES,
     SERVICE,
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import block
-from signalstorm.envs.model.kernels.wheel import fire, fire_drawn, put, put_all
+from signalstorm.envs.model.kernels.wheel import fire, fire_drawn
 
 
 @njit(error_model="numpy")
@@ -329,7 +310,7 @@ def _accept(base, plan, step, linked, tile):
             high = parameters[C_RESPONSE_HIGH, b] - ago
             half = d[D_SQUARE, b]
             age = storm[S_AGE, b]
-            d[D_PART, b] = _elapsed(age, low - half, high + half)
+            d[D_PART, b] = elapsed(age, low - half, high + half)
             # Mean age of those who come too late.
             d[D_TIME, b] = max(age, 0.5 * (low + age + half)) if half > 0.0 else age
             d[D_TOTAL, b] = 0.0
@@ -357,226 +338,3 @@ def _accept(base, plan, step, linked, tile):
         kpi[K_LATE, b] += storm[S_LATE, b]
     if late > 0:
         silence(base, plan, plan[P_ACCEPT], True, step, tile)
-
-
-@njit(inline="always")
-def _elapsed(age, low, high):
-    """Share of timers, uniform between ``low`` and ``high``, that have run out at ``age``."""
-    share = max(age - low, 0.0) / (high - low)
-    return 1.0 if age >= high else share
-
-
-@njit(error_model="numpy")
-def silence(base, plan, start, gave_up, step, tile):
-    """Send unanswered handsets on their way: the next try counts from when they had sent.
-
-    Args:
-        base: Address of the tile.
-        plan: The table of offsets and counts.
-        start: Offset of their payload.
-        gave_up: Their response timer has run out already; where it is the retry timer too, they send at once.
-        step: The present step.
-        tile: A `memory.Tile`.
-    """
-    cohorts = plan[P_COHORTS]
-    payload = block(base, start, cohorts + 1, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
-    classes = plan[P_CLASSES]
-    attempts = plan[P_ATTEMPTS]
-    used = cohorts_in_use(base, plan, tile)
-    for b in range(len(tile)):
-        storm[S_AGE, b] = 0.0
-    for k in range(used):
-        for b in range(len(tile)):
-            storm[S_AGE, b] += payload[k, b]
-    for b in range(len(tile)):
-        total = storm[S_AGE, b]
-        storm[S_AGE, b] = np.rint(step - payload[cohorts, b] / total) if total > 0.0 else 0.0
-    for group in range(sends_in_use(base, plan, tile) * classes):
-        sent = group // classes
-        c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
-        limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
-        left = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_SENDS] - 1 - sent
-        if not _any(payload, sent * attempts + first, sent * attempts + last, d, tile):
-            continue
-        for k in range(sent * attempts + first, sent * attempts + last + 1):
-            for b in range(len(tile)):
-                n = payload[k, b]
-                age = int(storm[S_AGE, b])
-                if n <= 0.0:
-                    continue
-                proc[k, b] -= n
-                target = k - sent * attempts + limited
-                if left > 0 and not gave_up:
-                    target = k + attempts
-                    use_send(base, plan, sent + 1, tile)
-                    low = int(parameters[C_RESEND_LOW, b]) - age
-                    high = int(parameters[C_RESEND_HIGH, b]) - age
-                else:
-                    # The attempt is over once the sends that are left have stayed unanswered as well.
-                    wait = (left * int(parameters[C_RESEND_LOW, b]) if left > 0 else 0) - age
-                    if limited and target > last:
-                        low = int(parameters[C_SILENT_LONG_LOW, b]) + wait
-                        high = int(parameters[C_SILENT_LONG_HIGH, b]) + wait
-                        wait_long(base, plan, b, c, n, low, high, step, tile)
-                        continue
-                    low = int(parameters[C_SILENT_LOW, b]) + wait
-                    high = int(parameters[C_SILENT_HIGH, b]) + wait
-                # Timers that ran out while the network held the request fire in the next step.
-                past = _elapsed(1.0, np.float64(low), np.float64(high)) if low < 1 else 0.0
-                past = 1.0 if gave_up and parameters[C_RETRY_IS_RESPONSE, b] > 0.0 else past
-                if past > 0.0:
-                    _put_short(base, plan, b, target, n * past, 1, 2, step, tile)
-                if past < 1.0:
-                    _put_short(base, plan, b, target, n * (1.0 - past), low, high, step, tile)
-
-
-@njit(inline="always")
-def _any(payload, first, last, d, tile):
-    """Whether any of the cohorts ``first`` to ``last`` of a payload holds somebody."""
-    for b in range(len(tile)):
-        d[D_TOTAL, b] = 0.0
-    for k in range(first, last + 1):
-        for b in range(len(tile)):
-            d[D_TOTAL, b] += payload[k, b]
-    some = 0
-    for b in range(len(tile)):
-        some += d[D_TOTAL, b] > 0.0
-    return some > 0
-
-
-@njit(error_model="numpy")
-def refuse(base, plan, start, step, tile):
-    """Send the refused handsets of the payload at ``start`` on their way: the next try counts from the refusal."""
-    cohorts = plan[P_COHORTS]
-    payload = block(base, start, cohorts + 1, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
-    classes = plan[P_CLASSES]
-    for group in range(sends_in_use(base, plan, tile) * classes):
-        before = group // classes * plan[P_ATTEMPTS]
-        c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
-        limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
-        for k in range(before + first, before + last + 1):
-            target = k - before + limited
-            if plan[P_UNIFORM]:
-                _refuse_all(base, plan, payload, c, k, target, target > last, step, tile)
-                continue
-            for b in range(len(tile)):
-                n = payload[k, b]
-                if n <= 0.0:
-                    continue
-                proc[k, b] -= n
-                if target > last:
-                    low = int(parameters[C_REFUSED_LONG_LOW, b])
-                    high = int(parameters[C_REFUSED_LONG_HIGH, b])
-                    wait_long(base, plan, b, c, n, low, high, step, tile)
-                else:
-                    low = int(parameters[C_REFUSED_LOW, b])
-                    high = int(parameters[C_REFUSED_HIGH, b])
-                    _put_short(base, plan, b, target, n, low, high, step, tile)
-
-
-@njit(error_model="numpy")
-def _refuse_all(base, plan, payload, c, k, target, exhausted, step, tile):
-    """Do as `refuse` does for one cohort, where all storms have the same timers."""
-    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-    proc = block(base, plan[P_PROC], plan[P_COHORTS], tile)
-    for b in range(len(tile)):
-        proc[k, b] -= max(payload[k, b], 0.0)
-    if not exhausted:
-        low = int(parameters[C_REFUSED_LOW, 0])
-        high = int(parameters[C_REFUSED_HIGH, 0])
-        put_all(
-            base, plan[P_SHORT], plan[P_SHORT_MASK], plan[P_SHORT_STOCK], step, plan[P_END], plan[P_COHORTS],
-            payload, k, target, low, high, tile,
-        )  # fmt: skip
-        return
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
-    cycling = 0
-    for b in range(len(tile)):
-        n = max(payload[k, b], 0.0)
-        part = n * parameters[C_POWER_SHARE, b]
-        kpi[K_DETACH_SUBSCRIBER, b] += part
-        cycling += part > 0.0
-        d[D_MEAN, b] = part
-        d[D_DRAW, b] = n - part
-    if cycling > 0:
-        low = int(parameters[C_POWER_LOW, 0])
-        high = int(parameters[C_POWER_HIGH, 0])
-        put_all(
-            base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES],
-            d, D_MEAN, c, low, high, tile,
-        )  # fmt: skip
-    low = int(parameters[C_REFUSED_LONG_LOW, 0])
-    high = int(parameters[C_REFUSED_LONG_HIGH, 0])
-    put_all(
-        base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES],
-        d, D_DRAW, c, low, high, tile,
-    )  # fmt: skip
-
-
-@njit(error_model="numpy")
-def back_off(base, plan, start, step, tile):
-    """Start T3346 in the handsets that honour it, where it was sent, and leave the others in the payload."""
-    cohorts = plan[P_COHORTS]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    payload = block(base, start, cohorts + 1, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
-    classes = plan[P_CLASSES]
-    sent = 0
-    for b in range(len(tile)):
-        sent += storm[S_T3346_HIGH, b] > 0.0
-    if sent == 0:
-        return
-    for group in range(sends_in_use(base, plan, tile) * classes):
-        c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-        first = group // classes * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
-        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
-            for b in range(len(tile)):
-                n = payload[k, b] * parameters[C_HONOURS, b]
-                if n > 0.0 and storm[S_T3346_HIGH, b] > 0.0:
-                    proc[k, b] -= n
-                    payload[k, b] -= n
-                    low = int(storm[S_T3346_LOW, b])
-                    high = int(storm[S_T3346_HIGH, b])
-                    put_long(base, plan, b, c, n, low, high, step, tile)
-
-
-@njit(inline="always")
-def _put_short(base, plan, b, cohort, n, low, high, step, tile):
-    put(
-        base, plan[P_SHORT], plan[P_SHORT_MASK], plan[P_SHORT_STOCK], step, plan[P_END], plan[P_COHORTS], b, cohort,
-        n, low, high, tile,
-    )  # fmt: skip
-
-
-@njit(inline="always")
-def wait_long(base, plan, b, c, n, low, high, step, tile):
-    """Start the long timer; some users power-cycle rather than wait for it."""
-    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-    cycling = n * parameters[C_POWER_SHARE, b]
-    if cycling > 0.0:
-        sooner = int(parameters[C_POWER_LOW, b])
-        later = int(parameters[C_POWER_HIGH, b])
-        put_long(base, plan, b, c, cycling, sooner, later, step, tile)
-        block(base, plan[P_KPI], K_COUNT, tile)[K_DETACH_SUBSCRIBER, b] += cycling
-    put_long(base, plan, b, c, n - cycling, low, high, step, tile)
-
-
-@njit(inline="always")
-def put_long(base, plan, b, c, n, low, high, step, tile):
-    """Let ``n`` of storm ``b`` and class ``c`` make a first attempt after ``low`` to ``high`` steps."""
-    put(
-        base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES], b, c,
-        n, low, high, tile,
-    )  # fmt: skip

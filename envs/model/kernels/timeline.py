@@ -5,6 +5,7 @@ from numba import njit
 
 from signalstorm.envs.model.kernels.core_layout import FIRST_CORE_EVENT, N_COUNT, N_ENDED, X_BLOCK
 from signalstorm.envs.model.kernels.core_timeline import apply_core
+from signalstorm.envs.model.kernels.ladders import put_long
 from signalstorm.envs.model.kernels.layout import (
     C_COUNT,
     C_SIZE,
@@ -53,7 +54,6 @@ from signalstorm.envs.model.kernels.layout import (
     Q_TIMER,
 )
 from signalstorm.envs.model.kernels.memory import block
-from signalstorm.envs.model.kernels.subscribers import put_long
 
 
 @njit(error_model="numpy")
