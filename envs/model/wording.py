@@ -1,4 +1,4 @@
-"""The nearest known word for one that is not known."""
+"""Words and numbers for people: the nearest known word for one that is not known, and amounts as they are read."""
 
 import difflib
 import re
@@ -21,3 +21,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
     names = list(known)
     close = closest(word, names)
     return f"did you mean {close}?" if close else f"one of: {', '.join(names)}"
+
+
+def amount(value: float) -> str:
+    """Write a number to four digits as people read it: 9,315,000 and 23,100 and 0.3142."""
+    rounded = f"{value:.4g}"
+    return f"{float(rounded):,.0f}" if 1000.0 <= abs(value) < 1e15 else rounded

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.wording import amount
 from signalstorm.experiments.recommendation import Interaction, ParetoPoint, StormRow
 from signalstorm.experiments.report.curves import Band, Chart
 
@@ -106,7 +107,7 @@ def interaction_map(found: Interaction) -> Figure:
     first, second = ([KNOBS[name].text(value) for value in values]
                      for name, values in zip(found.knobs, (found.first, found.second), strict=True))  # fmt: skip
     costs = [cost for row in found.value_s for cost in row if cost is not None]
-    text = [["" if cost is None else f"{cost:.4g}" for cost in row] for row in found.value_s]
+    text = [["" if cost is None else amount(cost) for cost in row] for row in found.value_s]
     data: list[Figure] = [
         {
             "type": "heatmap", "x": second, "y": first, "z": [list(row) for row in found.value_s],
@@ -125,7 +126,7 @@ def pareto_front(points: Sequence[ParetoPoint]) -> Figure:
     names = list(dict.fromkeys(name for point in points for name in point.values))
     second = next((name for name in ("refused_share", *names[1:]) if name in names), names[0])
     text = [
-        "<br>".join([f"{name} {value:.4g}" for name, value in point.values.items()]
+        "<br>".join([f"{name} {amount(value)}" for name, value in point.values.items()]
                     + [f"{knob}={value}" for knob, value in point.override.items()])
         for point in points
     ]  # fmt: skip

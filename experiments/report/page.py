@@ -10,6 +10,7 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from signalstorm import __version__
+from signalstorm.envs.model.wording import amount
 from signalstorm.experiments.recommendation import Interaction, Spread, StormRow
 from signalstorm.experiments.report.figures import DARK, LIGHT, interaction_map, pareto_front, storm_chart, storm_grid
 from signalstorm.experiments.report.markup import Markup, element, join, raw
@@ -95,14 +96,14 @@ def _value(value: Value, unit: str) -> str:
             return "yes" if value else "no"
         case Spread():
             low, median, high = (_value(number, unit) for number in (value.p10, value.median, value.p90))
-            return f"{median} ({low} to {high})"
+            return median if low == median == high else f"{median} ({low} to {high})"
     match unit:
         case "share":
             return f"{100 * value:.3g} %"
         case "ratio":
             return f"{value:.3g} ×"
         case _:
-            return f"{value:.4g} {unit}"
+            return f"{amount(value)} {unit}"
 
 
 def _setting(report: Report) -> Iterable[Markup]:
@@ -164,7 +165,7 @@ def _storm(storm: StormRow, fields: Iterable[str]) -> list[str]:
 
 
 def _plain(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return amount(value) if isinstance(value, float) else str(value)
 
 
 def _interaction(found: Interaction) -> Iterable[Markup]:
@@ -179,7 +180,7 @@ def _pareto(report: Report) -> Iterable[Markup]:
     rows = [
         [
             ", ".join(f"{knob}={value}" for knob, value in point.override.items()) or "present setting",
-            *(f"{point.values[name]:.4g}" if name in point.values else "-" for name in names),
+            *(amount(point.values[name]) if name in point.values else "-" for name in names),
         ]
         for point in report.pareto
     ]
