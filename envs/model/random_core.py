@@ -4,12 +4,14 @@
 with a margin over the crowd's steady need, some of the elements around it, a setting, and one to three triggers.
 """
 
+import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from signalstorm.envs.model.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 NAME = "random-core"
 """Prefix of the scenarios' names."""
@@ -28,10 +30,10 @@ class Range(NamedTuple):
     log: bool = False
     """Whether on a logarithmic scale."""
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: "Generator") -> float:
         """Draw a value."""
         if self.log:
-            return float(np.exp(rng.uniform(np.log(self.low), np.log(self.high))))
+            return float(math.exp(rng.uniform(math.log(self.low), math.log(self.high))))
         return float(rng.uniform(self.low, self.high))
 
 
@@ -70,13 +72,15 @@ def random_core(number: int) -> Scenario:
 
 def random_data(number: int) -> dict[str, Any]:
     """Return the same as plain data."""
-    return _Draw(np.random.default_rng([number, 0x5EED])).scenario(number)
+    from numpy.random import default_rng  # only here: reading a scenario file takes no NumPy
+
+    return _Draw(default_rng([number, 0x5EED])).scenario(number)
 
 
 class _Draw:
     """Draws the parts of one scenario, each from the same stream."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: "Generator") -> None:
         self.rng = rng
         self.classes = self._classes()
         population = sum(group["size"] for group in self.classes)
