@@ -17,14 +17,31 @@ from signalstorm.envs.model.wording import nearest
 if TYPE_CHECKING:
     from signalstorm.experiments.simulate import SimulationResult
 
-EVENT_VALUES = {
+EVENT_VALUES: dict[str, str | None] = {
     "capacity": "value",
     "latency": "value_s",
     "other_load": "value_per_s",
     "mass_detach": "share",
     "message_burst": "count",
+    "hlr_reset": "share",
+    "link_down": None,
+    "link_up": None,
+    "link_reset": None,
+    "peer_burst": "count",
+    "gateway_flush": "share",
+    "user_plane_loss": "share",
+    "redirect": "share",
+    "stall": "until_s",
+    "node_loss": "nodes",
+    "node_restart": "nodes",
+    "registration_hold": "share",
+    "registration_release": "stage_s",
+    "unknown_subscribers": "value_per_s",
+    "ddn_surge": "count",
+    "imsimgr_reboot": None,
 }
-"""The field that VALUE of an event option sets, by kind."""
+"""The field that VALUE of an event option sets, by kind; None: it takes none."""
+_WHOLE = {"nodes"}
 
 _FORM = "KIND:TARGET@TIME_S[=VALUE]"
 
@@ -90,10 +107,14 @@ def parse_event(text: str) -> dict[str, Any]:
         raise wrong_input("there is no such kind of event", kind, nearest(kind, EVENT_VALUES), key="--event")
     try:
         event: dict[str, Any] = {"kind": kind, "target": target, "time_s": float(when)}
-        if equals:
-            event[EVENT_VALUES[kind]] = float(value)
+        number = float(value) if equals else None
     except ValueError:
         raise wrong_input(f"must have the form {_FORM} with numbers", text, example, key="--event") from None
+    field = EVENT_VALUES[kind]
+    if number is not None:
+        if field is None:
+            raise wrong_input(f"{kind} takes no value", text, f"write {head}", key="--event")
+        event[field] = int(number) if field in _WHOLE and number.is_integer() else number
     return event
 
 

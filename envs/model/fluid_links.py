@@ -22,7 +22,7 @@ def links_bound_s(scenario: Scenario, links: Links) -> float:
     health as long as it stands for more subscribers than the band, at the two messages that each needs at least.
 
     Returns:
-        From ``count_from`` to the instant when the work left is within the band for good; 0 if it never leaves it;
+        From ``count_from`` to the instant when the work left is within the band again; 0 if it never leaves it;
         infinite if it is still above the band at the horizon.
     """
     count = max(round(scenario.horizon_s / _STEP_S), 1)
@@ -31,11 +31,14 @@ def links_bound_s(scenario: Scenario, links: Links) -> float:
     capacity = _cumulative(_rates(scenario, links, time))
     left = work - np.minimum(np.minimum.accumulate(work - capacity) + capacity, work)
     population = sum(group.size for group in scenario.subscribers)
-    above = np.flatnonzero(left > len(REFRESH_GPRS) * scenario.convergence.band_share * population)
-    if above.size == 0:
+    origin = scenario.convergence.count_from_s
+    above = (left > len(REFRESH_GPRS) * scenario.convergence.band_share * population) & (time >= origin)
+    if not above.any():
         return 0.0
-    last = int(above[-1])
-    return float("inf") if last == count else max(float(time[last + 1]) - scenario.convergence.count_from_s, 0.0)
+    # T ends at the first health after it was lost; a later disturbance does not move it.
+    first = int(np.argmax(above))
+    within = np.flatnonzero(~above[first:])
+    return float(time[first + within[0]]) - origin if within.size else float("inf")
 
 
 def _cumulative(rates: Floats) -> Floats:

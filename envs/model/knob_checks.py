@@ -55,6 +55,7 @@ def check_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
     shown = ", ".join(f"{_RTO_WORDS[name]} {value:g} ms" for name, value in given)
     top = given[-1]
     way_out = f"with {top[0]}={top[1]:g} also give {' and '.join(f'{name} <= {top[1]:g}' for name, _ in given[:-1])}"
+    way_out += "; a change takes each association down, so change one at a time"
     yield Finding((top[0],), f"`{RTO_RULE}` must hold", Shown(f"({shown})"), way_out)
 
 

@@ -188,8 +188,8 @@ def _share(rate: float, instances: int | None) -> str:
 
 
 def _needed(todo: Iterable[Command]) -> list[str]:
-    modes = " ".join(mode for command in todo for mode in command.modes)
-    return [key for key in NAMES if f"{{{key}}}" in modes]
+    text = " ".join(part for command in todo for part in (*command.modes, command.line))
+    return [key for key in NAMES if f"{{{key}}}" in text]
 
 
 def _blocks(todo: Iterable[Command]) -> Iterator[list[Command]]:

@@ -82,13 +82,14 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
     for (colour, symbol, name), rows in groups.items():
         if rows:
             x, y = (
-                [t or horizon_s for t in times]
+                [horizon_s if t is None else t for t in times]
                 for times in zip(*((s.present_s, s.recommended_s) for s in rows), strict=True)
             )
             data.append(_points(name, x, y, colour, symbol, [f"storm {s.number}" for s in rows]))
     bounded = [s for s in storms if s.lower_bound_s]
     if bounded:
-        x, y = [s.present_s or horizon_s for s in bounded], [s.lower_bound_s or 0.0 for s in bounded]
+        x = [horizon_s if s.present_s is None else s.present_s for s in bounded]
+        y = [s.lower_bound_s or 0.0 for s in bounded]
         data.append(
             _points(
                 "lower bound of the same storm", x, y, "muted", "line-ew-open", [f"storm {s.number}" for s in bounded]

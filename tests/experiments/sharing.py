@@ -26,13 +26,18 @@ if __name__ == "__main__":
 """
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a process that may be killed, without coverage: a torn data file would spoil it."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+
+
 def start(folder: Path, storage: str, trials: int, jobs: int = 0) -> subprocess.Popen[bytes]:
     """Start a process that searches, in a folder of its own and a process group of its own."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     with (folder.parent / f"{folder.name}.err").open("ab") as err:
         return subprocess.Popen(
             [sys.executable, "-c", _SCRIPT, str(folder), storage, str(trials), str(jobs)],
-            env=environment, stderr=err, start_new_session=True,
+            env=environment(), stderr=err, start_new_session=True,
         )  # fmt: skip
 
 

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.engines import Processes, Threads, cut, make_engine
 from signalstorm.experiments.evaluate import StormSet
-from tests.experiments.sharing import ROOT
+from tests.experiments.sharing import environment
 from tests.experiments.tuning import small_scenario
+
+pytestmark = pytest.mark.processes
 
 SETTINGS = [{}, {"nop_rate": 60}, {"nop_rate": 50, "diameter_tx_s": 4}]
 
@@ -67,8 +69,7 @@ if __name__ == "__main__":
 
 
 def test_processes_end_with_a_parent_that_is_killed() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    parent = subprocess.Popen([sys.executable, "-c", _PARENT], env=environment, stdout=subprocess.PIPE)
+    parent = subprocess.Popen([sys.executable, "-c", _PARENT], env=environment(), stdout=subprocess.PIPE)
     assert parent.stdout is not None
     child = int(parent.stdout.readline())
     os.kill(parent.pid, signal.SIGKILL)

@@ -18,6 +18,8 @@ from signalstorm.experiments.storage import open_storage, patiently
 from tests.experiments import sharing
 from tests.experiments.postgres import Postgres, postgres
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def server() -> Iterator[Postgres]:

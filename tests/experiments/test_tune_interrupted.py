@@ -21,6 +21,8 @@ from signalstorm.experiments.tune import tune
 from tests.experiments import sharing
 from tests.experiments.tuning import KNOBS, SMALL, small_scenario
 
+pytestmark = pytest.mark.processes
+
 _SCRIPT = """
 import sys
 from signalstorm.experiments.tune import tune
@@ -38,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recommendation, Pat
 
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT / "src"), str(_ROOT)])}
+    environment = sharing.environment()
     return subprocess.Popen([sys.executable, "-c", _SCRIPT, str(folder)], env=environment, stderr=subprocess.PIPE)
 
 

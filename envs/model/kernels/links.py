@@ -293,7 +293,9 @@ def _deliver(base, plan, step, tile):
         storm[S_EXPIRED, b] = 0.0
         storm[S_FRESH, b] = 0.0
         storm[S_FRESH_LOST, b] = 0.0
-        storm[S_DISCARDED, b] = 0.0
+        # With no link in service nobody takes the messages: their owners' timers run out all the same.
+        total = storm[S_TOTAL, b]
+        storm[S_DISCARDED, b] = 0.0 if storm[S_STPS, b] > 0.0 else total
     for first in range(0, plan[P_LINKS], size):
         for b in range(width):
             storm[S_FREE, b] = 0.0

@@ -83,3 +83,9 @@ def test_no_setting_beats_the_bound(count: int) -> None:
     bounds = np.array([lower_bound_s(each) for each in storms])
     assert (bounds > 0).any()
     assert (np.isnan(found) | (found >= bounds)).all()
+
+
+def test_a_later_disturbance_does_not_move_the_bound() -> None:
+    model = load("incident-2014")
+    later = ({"kind": "hlr_reset", "time_s": 0.0}, {"kind": "mass_detach", "time_s": 20000.0, "share": 0.5})
+    assert lower_bound_s(model.with_fields({"timeline": later})) == lower_bound_s(model)

@@ -120,3 +120,14 @@ def test_a_low_rto_max_alone_ends_it(rto_max_ms: int) -> None:
     knobs = {"rto_min_ms": min(rto_max_ms, 1000), "rto_initial_ms": initial, "rto_max_ms": rto_max_ms}
     story = Story(variant("incident-2014", events=()), 1, knobs)
     assert (story.over_s() < story.seconds("11:00")).all()
+
+
+def test_five_minutes_without_any_link_end_once_they_are_back() -> None:
+    """Messages that no link takes time out, so their owners try again instead of waiting for ever."""
+    outage = [
+        {"kind": "link_down", "target": "*", "time_s": 6000.0},
+        {"kind": "link_up", "target": "*", "time_s": 6300.0},
+    ]
+    story = Story(variant("incident-2014", events=outage, topology__links__rate_per_s=500.0), 1, {"nop_rate": 900})
+    assert story.attempts_per_s("13:25", "14:25") == pytest.approx(364.0, rel=0.02)
+    assert (story.over_s() < story.seconds("10:00")).all()

@@ -343,7 +343,8 @@ def test_rto_limits_out_of_order_are_refused_in_milliseconds() -> None:
     assert str(error.value) == (
         "rto_max_ms: `rto_min_ms <= rto_initial_ms <= rto_max_ms` must hold, but got (RTO-min 1000 ms, "
         "RTO-initial 3000 ms, RTO-max 500 ms). "
-        "With rto_max_ms=500 also give rto_min_ms <= 500 and rto_initial_ms <= 500."
+        "With rto_max_ms=500 also give rto_min_ms <= 500 and rto_initial_ms <= 500; "
+        "a change takes each association down, so change one at a time."
     )
     assert "RTO-initial 300 ms, RTO-max" not in message({"rto_min_ms": 500, "rto_initial_ms": 300})
     assert "(RTO-min 500 ms, RTO-initial 300 ms)" in message({"rto_min_ms": 500, "rto_initial_ms": 300})
