@@ -5,11 +5,21 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from signalstorm.envs.model.knob_table import KnobValue
+from signalstorm.envs.observation import ACCEPTS, ADMITTED, CONGESTED, FAILURES, REQUESTS
 
-REQUESTS, ADMITTED, ACCEPTS, FAILURES = "attach requests", "admitted", "attach accepts", "attach failures"
-"""Rates that every gate's counters give: before the gate, behind it, completed, and failed behind it [1/s]."""
-CONGESTED = "links congested"
-"""Signalling links with a congestion alarm up [links]."""
+__all__ = [
+    "ACCEPTS",
+    "ADMITTED",
+    "CONGESTED",
+    "FAILURES",
+    "REQUESTS",
+    "SEEN",
+    "Controller",
+    "Counters",
+    "Decision",
+    "held",
+]
+
 SEEN = (REQUESTS, ADMITTED, ACCEPTS, FAILURES, CONGESTED)
 """The counters that controllers look at."""
 

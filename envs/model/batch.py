@@ -387,6 +387,12 @@ class Batch:
         final = self._take(self._rows(at, layout.Q_COUNT))
         return np.where(self.over, final, live)
 
+    def read(self, offsets: npt.ArrayLike) -> Floats:
+        """Return rows of blocks by their offsets in a tile, as they stand; shape (offsets, rows)."""
+        at = np.asarray(offsets, np.intp)
+        cells = at[:, np.newaxis] + np.arange(self.plan.tile)
+        return self._take(self._memory[:, cells])
+
     def imsimgr_peak(self) -> Floats:
         """Return the largest smoothed utilisation of the IMSI manager per row, NaN without one."""
         offset = int(self.plan.table[layout.P_IMSIMGR])
