@@ -50,13 +50,43 @@ class Series:
                     yield seed, float(time), element, quantity, unit, float(value)
 
 
-def series_of(batch: Batch, rows: npt.ArrayLike, seeds: Sequence[int]) -> Series:
+@dataclass(frozen=True)
+class LinkStates:
+    """What the kernel's records leave out: links and IMSI manager, looked at when each record was made."""
+
+    congested: Floats
+    """Whether each link is congested, 0 or 1, shape (records, links, rows)."""
+    imsimgr_cpu: Floats | None
+    """Smoothed utilisation of the IMSI manager, shape (records, rows); None without one."""
+
+
+def run_watched(batch: Batch) -> LinkStates | None:
+    """Run a batch that records to its last record, and look at the links after each; None where there are none."""
+    if batch.scenario.topology.links is None:
+        return None
+    table, tile = batch.plan.table, batch.plan.tile
+    offsets = [batch.plan.link_offset(i) + layout.L_CONGESTED * tile for i in range(int(table[layout.P_LINKS]))]
+    manager = int(table[layout.P_IMSIMGR])
+    if manager >= 0:
+        offsets.append(manager + layout.I_UTILISATION * tile)
+    every = int(table[layout.P_RECORD])
+    seen = []
+    while batch.step + every <= batch.end:
+        batch.run(every)
+        seen.append(batch.read(offsets))
+    states = np.array(seen).reshape(len(seen), len(offsets), batch.size)
+    links = int(table[layout.P_LINKS])
+    return LinkStates(states[:, :links], states[:, links] if manager >= 0 else None)
+
+
+def series_of(batch: Batch, rows: npt.ArrayLike, seeds: Sequence[int], link_states: LinkStates | None = None) -> Series:
     """Read the time series of some rows of a batch that has recorded.
 
     Args:
         batch: A batch that has run to its end.
         rows: Rows of the batch.
         seeds: Their storm numbers.
+        link_states: What `run_watched` saw of the batch.
     """
     records = batch.records()[:, :, np.asarray(rows)]
     every = int(batch.plan.table[layout.P_RECORD])
@@ -90,6 +120,13 @@ def series_of(batch: Batch, rows: npt.ArrayLike, seeds: Sequence[int]) -> Series
             name = f"{found.words} rate" if found.counts else found.words
             unit = "1/s" if found.counts else found.unit
             values[found.element, name] = (unit, _rate(numbers, interval_s) if found.counts else numbers)
+    if link_states is not None:
+        own = np.asarray(rows)
+        links = batch.scenario.topology.links
+        for i, name in enumerate(links.names() if links else ()):
+            values[name, "congested"] = ("on", link_states.congested[: len(time_s), i, own])
+        if link_states.imsimgr_cpu is not None:
+            values["imsimgr", "CPU"] = ("share", link_states.imsimgr_cpu[: len(time_s), own])
     return Series(tuple(seeds), time_s, values)
 
 

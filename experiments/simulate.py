@@ -19,7 +19,7 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.alarms import alarm_rows
 from signalstorm.experiments.diagnosis import diagnose
 from signalstorm.experiments.evaluate import ROWS_PER_CALL, StormSet
-from signalstorm.experiments.series import Series, series_of
+from signalstorm.experiments.series import Series, run_watched, series_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -262,12 +262,13 @@ def _simulate(
         threads=threads,
         check=check,
     )
+    link_states = run_watched(batch) if record else None
     batch.run()
     all_outcomes = outcomes(batch)
     logged = batch.alarms()
     results = []
     for setting, own in zip(settings, rows.reshape(len(settings), count), strict=True):
-        series = series_of(batch, own, storms.numbers) if record else None
+        series = series_of(batch, own, storms.numbers, link_states) if record else None
         alarms = tuple(
             {"seed": seed, **alarm}
             for seed, row in zip(storms.numbers, own, strict=True)

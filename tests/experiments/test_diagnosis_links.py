@@ -1,18 +1,7 @@
 """What the diagnosis says of links: pinned ones, and time-outs that acknowledgements may outlast."""
 
 import signalstorm as ss
-from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_file import load
-
-
-def short(**changes: object) -> Scenario:
-    """Two links of the incident's kind, one to each STP; they are in use from the start."""
-    data = load("incident-2014").model_dump(mode="json", exclude={"fitted", "variation"})
-    links = {"stps": 2, "links_per_stp": 1, "window_updates": [], **changes}
-    data["topology"]["links"] |= links
-    return Scenario.model_validate(
-        {**data, "name": "short", "horizon_s": 600.0, "convergence": {}, "control_interval_s": 60.0}
-    )
+from tests.experiments.short_storms import short
 
 
 def test_a_stalled_peer_is_named_and_no_remedy_is_promised() -> None:
