@@ -24,6 +24,7 @@ from signalstorm.envs.model.metrics import restricted, watched_s
 from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.racing import rival, run_batch
+from signalstorm.experiments.standing import Watch
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress, find_guards, float_times, paired
 from signalstorm.experiments.study import Study
 from signalstorm.experiments.trials import Claim, Proposal, Scores, Trial
@@ -78,6 +79,7 @@ class _Search:
     engine: Engine
     progress: Progress | None
     deadline: float | None
+    watch: Watch | None = None
     left: deque[list[Claim]] = field(default_factory=deque)
     """Claims of an earlier life of this process."""
     running: deque[tuple[list[Claim], Future[list[Scores]]]] = field(default_factory=deque)
@@ -169,8 +171,11 @@ class _Search:
         return True
 
     def _tell(self) -> None:
+        trials = self.study.trials()
+        if self.watch is not None:
+            self.watch(trials)
         if self.progress is not None:
-            self.progress("search", len(self.study.trials()), self.trials)
+            self.progress("search", len(trials), self.trials)
 
 
 def search(
@@ -180,6 +185,7 @@ def search(
     engine: Engine,
     progress: Progress | None = None,
     deadline: float | None = None,
+    watch: Watch | None = None,
 ) -> None:
     """Run batches until the study holds the asked number of trials, or is to end earlier.
 
@@ -190,11 +196,12 @@ def search(
         engine: Where storms run.
         progress: Told after each batch.
         deadline: Monotonic time after which no trial begins [s].
+        watch: Shown all finished trials after each batch.
     """
     pool = ThreadPoolExecutor(engine.at_once, thread_name_prefix="batch")
     try:
         with study.heartbeat:
-            _Search(study, storms, trials, engine, progress, deadline).run(pool)
+            _Search(study, storms, trials, engine, progress, deadline, watch).run(pool)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

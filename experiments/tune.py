@@ -32,6 +32,7 @@ from signalstorm.experiments.safe import safe_intervals
 from signalstorm.experiments.search import prepare, search
 from signalstorm.experiments.search_space import SearchSpace, search_space
 from signalstorm.experiments.sensitivity import importance, interaction
+from signalstorm.experiments.standing import Watch
 from signalstorm.experiments.storage import open_storage, quiet_optuna
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress
 from signalstorm.experiments.study import Study
@@ -63,6 +64,7 @@ def tune(
     budget: Budget | None = None,
     command: Sequence[str] | None = None,
     progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> Recommendation:
     """Find the best setting for a scenario, or take up again the search that a folder holds.
 
@@ -84,6 +86,7 @@ def tune(
             override it.
         command: The words of the command, for command.txt; by default those of the process.
         progress: Told the stage, how much of it is done, and of how much.
+        watch: Shown all finished trials after each batch of the search.
 
     Returns:
         The recommendation, which is also in the folder, with the commands and the report.
@@ -115,7 +118,7 @@ def tune(
         worker = "" if storage is None else folder.worker()
         held = Study(space, opened, study_name, spec, digest(_identity(plan)), worker)
         with make_engine(engine, model, jobs) as machine:
-            return _Run(folder, space, spent, held, machine, progress).finish()
+            return _Run(folder, space, spent, held, machine, progress, watch).finish()
 
 
 class _Run:
@@ -129,9 +132,10 @@ class _Run:
         study: Study,
         engine: Engine,
         progress: Progress | None,
+        watch: Watch | None,
     ) -> None:
         self.folder, self.space, self.budget = folder, space, budget
-        self.study, self.engine, self._progress = study, engine, progress
+        self.study, self.engine, self._progress, self._watch = study, engine, progress, watch
         self._began, self._before_s = time.monotonic(), float(study.recall("seconds") or 0.0)
 
     def finish(self) -> Recommendation:
@@ -142,7 +146,7 @@ class _Run:
         run_files.write_seeds(self.folder, storms, self.budget)
         limit_s = self.study.spec.budget.seconds
         deadline = None if limit_s is None else self._began + limit_s - self._before_s
-        search(self.study, storms, self.budget.trials, self.engine, self._tell, deadline)
+        search(self.study, storms, self.budget.trials, self.engine, self._tell, deadline, self._watch)
         trials = self.study.trials()
         if not self.study.alone():
             _say(self.folder, "several processes searched this study, so the same command may find another setting")

@@ -185,3 +185,23 @@ def test_a_run_that_does_not_fit_the_memory_is_no_traceback(
     code, _, err = run(capsys, "simulate", "lab-pcrf")
     assert code == 2
     assert "does not fit the memory" in err
+
+
+def test_plot_draws_curves_below_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "simulate", "lab-pcrf", *QUICK, "--plot")
+    assert code == 0
+    assert out.index("convergence time T") < out.index("Request rate, before the gate [requests per s]")
+    assert "Queue of pcrf [messages]" in out
+    assert "\x1b" not in out
+
+
+def test_plot_leaves_json_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert result(capsys, "lab-pcrf", "--plot") == result(capsys, "lab-pcrf")
+
+
+def test_live_is_a_table_on_stderr_where_that_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "simulate", "lab-pcrf", "--seeds", "2", "--live")
+    assert code == 0
+    assert "convergence time T" in out
+    assert "lab-pcrf, storm 0; knobs: nop_rate off" in err
+    assert len(err.splitlines()) > 24

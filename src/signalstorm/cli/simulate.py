@@ -31,6 +31,12 @@ def simulate(
         typer.Option(metavar="KIND:TARGET@TIME_S[=VALUE]", help="Add an event, e.g. capacity:pcrf@30=20."),
     ] = None,
     without_event: Annotated[list[str] | None, typer.Option(metavar="KIND", help="Leave out events of a kind.")] = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw the storm's curves as text: medians over the storms.")
+    ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="First show a storm as it goes on, sped up; Ctrl-C ends the view.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="A folder for result.json, series.csv and scenario.yaml.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Check conservation in every step.")] = False,
     as_json: AsJson = False,
@@ -51,11 +57,30 @@ def simulate(
     )  # fmt: skip
     if out is not None:
         refuse_tune_folder(out)
-    result = run(model, knobs, seeds, vary=vary, record=out is not None, check=check)
+    result = run(model, knobs, seeds, vary=vary, record=plot or live or out is not None, check=check)
     record = result.to_json()
     if out is not None:
         write_run(result, out)
-    output.result(record, _text(result, record))
+    if live and not quiet:
+        _show(result)
+    output.result(record, "\n\n".join([_text(result, record), *([_curves(result)] if plot and not as_json else [])]))
+
+
+def _show(result: "SimulationResult") -> None:
+    """Show the first storm as it goes on, on stderr as all progress."""
+    from rich.console import Console
+
+    from signalstorm.experiments.terminal.live import play
+
+    play(result, Console(stderr=True))
+
+
+def _curves(result: "SimulationResult") -> str:
+    from rich.console import Console
+
+    from signalstorm.experiments.terminal.curves import plot
+
+    return plot(result.series, Console().width) if result.series else ""
 
 
 def _text(result: "SimulationResult", record: dict[str, Any]) -> str:

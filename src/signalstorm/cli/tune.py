@@ -1,10 +1,6 @@
 """``signalstorm tune``: find the best setting for a scenario."""
 
-import logging
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,17 +8,16 @@ import typer
 
 from signalstorm.cli import EXIT_REJECTED
 from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.following import following
 from signalstorm.cli.scenarios import ScenarioName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from signalstorm.experiments.recommendation import Figures, Recommendation
 
 EXIT_INTERRUPTED = 130
 """Ended by Ctrl-C or a request to terminate."""
-_REPORT_EVERY_S = 10.0
-_log = logging.getLogger(__name__)
 
 
 def tune(
@@ -75,10 +70,10 @@ def tune(
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     wanted = None if knobs is None else [word.strip() for word in knobs.split(",") if word.strip()]
     try:
-        with _progress(quiet=quiet) as progress:
+        with following(quiet=quiet) as (progress, watch):
             record = run(
                 scenario, study=study, knobs=wanted, trials=trials, seeds=seeds, jobs=jobs, engine=engine, out=out,
-                storage=storage, name=name, progress=progress,
+                storage=storage, name=name, progress=progress, watch=watch,
             )  # fmt: skip
     except KeyboardInterrupt:
         print("interrupted: what is finished is kept, the same command goes on", file=sys.stderr)  # noqa: T201
@@ -87,67 +82,6 @@ def tune(
     output.result(record.model_dump(mode="json"), _text(record, folder))
     if not (record.changed and record.never_worse):
         raise typer.Exit(EXIT_REJECTED)
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> "Iterator[Callable[[str, int, int], None] | None]":
-    """Show how far the run is: a bar on a terminal, else a line now and then."""
-    if quiet:
-        yield None
-        return
-    if not sys.stderr.isatty():
-        yield _lines()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    with Progress(*columns, *times, console=Console(stderr=True), transient=True) as bar:
-        for handler in logging.getLogger("signalstorm").handlers:
-            if isinstance(handler, logging.StreamHandler):
-                handler.setStream(sys.stderr)  # the one that lets the bar stay below the lines
-        task = bar.add_task("")
-        shown = ""
-
-        def tell(stage: str, done: int, total: int) -> None:
-            nonlocal shown
-            if stage != shown:
-                bar.reset(task, total=total)
-                shown = stage
-            bar.update(task, description=stage, completed=done, total=total)
-
-        try:
-            yield tell
-        finally:
-            bar.stop()
-            for handler in logging.getLogger("signalstorm").handlers:
-                if isinstance(handler, logging.StreamHandler):
-                    handler.setStream(sys.stderr)
-
-
-def _lines() -> "Callable[[str, int, int], None]":
-    began, last, first, shown = time.monotonic(), 0.0, 0, ""
-
-    def tell(stage: str, done: int, total: int) -> None:
-        nonlocal began, last, first, shown
-        now = time.monotonic()
-        if stage != shown:
-            began, first, shown = now, done, stage
-        elif now - last < _REPORT_EVERY_S:
-            return
-        last = now
-        left = (now - began) / (done - first) * (total - done) if done > first else 0.0
-        _log.info("%s: %d of %d%s", stage, done, total, f", about {left:.0f} s left" if left else "")
-
-    return tell
 
 
 def _text(record: "Recommendation", folder: Path) -> str:

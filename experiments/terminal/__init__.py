@@ -1,0 +1,1 @@
+"""Storms in a terminal: curves of characters, and a view that moves."""
