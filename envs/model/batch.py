@@ -51,6 +51,7 @@ class Batch:
         tile: int | None = None,
         check: bool = False,
         longest: Mapping[str, float] | None = None,
+        span: Sequence[Scenario] = (),
     ) -> None:
         """Lay out and fill the tiles.
 
@@ -66,6 +67,8 @@ class Batch:
             check: Whether to check conservation in every step.
             longest: Longest values that ``nop_wait_s``, ``t3346_s`` and ``diameter_tx_s`` will take in mid-run, if
                 longer than those in ``settings``.
+            span: Storms whose timers are as short and as long as those of any storm that a row will be given later, see
+                ``renewal``.
         """
         self.scenario = scenarios[0]
         self.dt = self.scenario.dt
@@ -76,8 +79,11 @@ class Batch:
         self.size = len(self.storm_index)
         self.threads = threads or available_cores()
         self.step = 0
+        self.begun = False
         width = tile or (1 if self.size <= _FEW else WIDE_TILE)
         self._storms = list(scenarios)
+        self._known = [*self._storms, *span]
+        self._span = list(span)
         record_every = 0 if record_s is None else max(round(record_s / self.dt), 1)
         self._servers = {
             name: self._column([parameters.server_columns(s, name) for s in scenarios])
@@ -89,7 +95,7 @@ class Batch:
             self._column([parameters.link_columns(s, s.topology.links, link) for s in scenarios if s.topology.links])
             for link in range(links)
         ]
-        self._parts = parameters.kernel_classes(self._storms)
+        self._parts = parameters.kernel_classes(self._known)
         self.core = core_parameters.uses_core(self.scenario, self.settings, parameters.SETTING_FIELDS)
         self._core = self._column([core_parameters.core_columns(s) for s in scenarios]) if self.core else {}
         self.plan: Plan = make_plan(
@@ -115,7 +121,7 @@ class Batch:
     def _reach(self, longest: Mapping[str, float]) -> Reach:
         """Find the longest delays of the batch [steps]."""
         end = round(self.scenario.horizon_s / self.dt)
-        classes = [parameters.class_columns(s, part) for s in self._storms for part in self._parts]
+        classes = [parameters.class_columns(s, part) for s in self._known for part in self._parts]
         short = max(max(rows[layout.C_REFUSED_HIGH], rows[layout.C_SILENT_HIGH]) for rows in classes)
         long = [1.0]
         for rows in classes:
@@ -129,29 +135,35 @@ class Batch:
         long.append(t3346 / self.dt + 1.0)
         long += [
             event.spread_s / self.dt + 2.0
-            for storm in self._storms
+            for storm in self._known
             for event in storm.timeline
             if isinstance(event, MassDetachEvent | CrowdEvent | NodeEvent | ReleaseEvent)
         ]
         wait = max(
             float(np.nan_to_num(parameters.column(self.settings, "nop_wait_s")).max()), longest.get("nop_wait_s", 0.0)
         )
+        all_links = [s.topology.links for s in self._known if s.topology.links]
         return Reach(
             gate=round(wait / self.dt) + 1,
             short=min(int(short), end),
             long=min(int(max(long)), end),
             server={name: self._server_reach(name, longest) for name in self._servers},
-            link=int(max((max(link["map_timer_s"]) for link in self._links), default=0.0) / self.dt) + 1,
+            link=int(max((links.map_timer_s for links in all_links), default=0.0) / self.dt) + 1,
         )
 
     def _server_reach(self, name: str, longest: Mapping[str, float]) -> int:
         """Find the longest timer or latency of a server [steps]."""
         fields = dict(self._servers[name])
-        parameters.merge_knobs(name, fields, self.settings)
+        settings = self.settings
+        if self._span:
+            others = [parameters.server_columns(s, name) for s in self._span]
+            fields = {key: np.append(own, [other[key] for other in others]) for key, own in fields.items()}
+            settings = np.vstack([settings, np.repeat(settings[:1], len(others), axis=0)])
+        parameters.merge_knobs(name, fields, settings)
         rows = parameters.server_rows(fields, self.dt)
         seconds = [
             event.value_s
-            for s in self._storms
+            for s in self._known
             for event in s.timeline
             if isinstance(event, LatencyEvent) and event.target == name
         ]
@@ -215,7 +227,7 @@ class Batch:
             links = storm.topology.links
             return (links and links.map_timer_s, *((group.ladder, group.power_cycle_s) for group in storm.subscribers))
 
-        return all(timers(storm) == timers(self._storms[0]) for storm in self._storms)
+        return all(timers(storm) == timers(self._known[0]) for storm in self._known)
 
     def _fill_classes(self) -> None:
         table = self.plan.table
@@ -260,7 +272,7 @@ class Batch:
         """Write the links' parameters and knobs; rates only before the first step."""
         for link, fields in enumerate(self._links):
             for row, values in parameters.link_rows(fields, self.settings, self.dt).items():
-                if self.step == 0 or row != layout.L_MEAN:
+                if not self.begun or row != layout.L_MEAN:
                     self._put(self.plan.link_offset(link), row, values)
 
     def _fill_core(self) -> None:
@@ -303,7 +315,7 @@ class Batch:
             columns = self._column([event_column(s, e, self.plan) for s in self._storms])
             for row, values in columns.items():
                 self._put(offset, row, values)
-            last = int(columns[layout.E_UNTIL].max())
+            last = max(int(event_column(s, e, self.plan)[layout.E_UNTIL]) for s in self._known)
             self.plan.table[layout.P_LAST_EVENT] = max(int(self.plan.table[layout.P_LAST_EVENT]), last)
 
     def set_settings(self, settings: npt.ArrayLike) -> None:
@@ -313,11 +325,24 @@ class Batch:
             settings: Setting vectors, shape (rows, fields). A changed rate of a server holds until an event changes it.
         """
         before, self.settings = self.settings, np.asarray(settings, np.float64)
-        if self.plan.has_gate:
+        self._put_settings(before, self._moved(before))
+
+    def _moved(self, before: Floats) -> set[str]:
+        """Return the knobs that any row changes; before the first step all count as changed."""
+        if not self.begun:
+            return set(parameters.SETTING_FIELDS)
+        differs = (before != self.settings) & ~(np.isnan(before) & np.isnan(self.settings))
+        return {name for name, any_row in zip(parameters.SETTING_FIELDS, differs.any(axis=0), strict=True) if any_row}
+
+    def _put_settings(self, before: Floats, moved: set[str]) -> None:
+        """Write what the knobs that have moved change."""
+        if self.plan.has_gate and moved & parameters.GATE_KNOBS:
             for row, values in parameters.gate_rows(self.settings, self.dt).items():
                 self._put(self.plan.queue_offset("gate"), row, values)
             for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
                 self._put(int(self.plan.table[layout.P_STORM]), row, values)
+        if moved <= parameters.GATE_KNOBS:
+            return
         self._put_links()
         self._put_core()
         changed = np.not_equal(
@@ -327,7 +352,7 @@ class Batch:
             fields = dict(own)
             parameters.merge_knobs(name, fields, self.settings)
             rows = parameters.server_rows(fields, self.dt)
-            if self.step > 0:
+            if self.begun:
                 now = self._take(self._rows(self.plan.queue_offset(name), layout.Q_COUNT))
                 timer, latency = rows[layout.Q_TIMER], now[layout.Q_LATENCY]
                 moved = changed if name == "pcrf" else np.zeros_like(changed)
@@ -360,6 +385,7 @@ class Batch:
             for t in tiles:
                 self.run_tile(t, count)
         self.step += count
+        self.begun = True
 
     def run_tile(self, t: int, count: int) -> None:
         """Advance one tile; threads may call it for different tiles at once."""

@@ -27,6 +27,9 @@ from signalstorm.envs.model.kernels.layout import (
     P_IMSIMGR,
     P_SCRATCH,
     P_STOCHASTIC,
+    P_STORM,
+    S_COUNT,
+    S_STEP,
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import block
@@ -39,7 +42,7 @@ _EPSILON = 1e-9
 
 
 @njit(error_model="numpy")
-def ask(base, plan, step, tile):
+def ask(base, plan, tile):
     """Send this step's requests to all session managers, to one, or to none, by the utilisation of the step before.
 
     All the requests of a step are treated alike.
@@ -47,15 +50,16 @@ def ask(base, plan, step, tile):
     n = block(base, plan[plan[P_CORE] + X_BLOCK], N_COUNT, tile)
     m = block(base, plan[P_IMSIMGR], I_COUNT, tile)
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     for b in range(len(tile)):
         d[D_MEAN, b] = n[N_UNKNOWN, b]
         d[D_DRAW, b] = n[N_UNKNOWN, b]
     if plan[P_STOCHASTIC]:
-        draw_poisson(base, plan, step, (FIRST_SERVER + UNKNOWNS) * STREAMS, tile)
+        draw_poisson(base, plan, (FIRST_SERVER + UNKNOWNS) * STREAMS, tile)
     for b in range(len(tile)):
         level = m[I_UTILISATION, b] + _EPSILON
         count = d[D_DRAW, b]
-        awake = step - n[N_BOOTED, b] >= _QUIET_S * n[N_PER_S, b]
+        awake = storm[S_STEP, b] - n[N_BOOTED, b] >= _QUIET_S * n[N_PER_S, b]
         on = (level < n[N_THRESHOLD, b]) & (level < _DROP_FROM) & awake
         n[N_BROADCAST_ON, b] = 1.0 if on else 0.0
         asked = 0.0

@@ -72,15 +72,15 @@ from signalstorm.envs.model.kernels.memory import block
 
 
 @njit(error_model="numpy")
-def apply_core(base, plan, event, b, step, tile):
-    """Apply one of these events to one storm."""
+def apply_core(base, plan, event, b, own, step, tile):
+    """Apply one of these events to one storm, in its ``own`` step, which is ``step`` of the batch."""
     n = block(base, plan[plan[P_CORE] + X_BLOCK], N_COUNT, tile)
     kind = int(event[E_KIND, b])
     value = event[E_VALUE, b]
     extra = int(event[E_EXTRA, b])
     target = int(event[E_TARGET, b])
-    first = step == event[E_STEP, b]
-    last = step == event[E_UNTIL, b]
+    first = own == event[E_STEP, b]
+    last = own == event[E_UNTIL, b]
     if kind == EVENT_STALL:
         q = block(base, plan[plan[P_SERVER_TABLE] + target * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
         if first:
@@ -96,17 +96,17 @@ def apply_core(base, plan, event, b, step, tile):
         n[N_DDN_LEFT, b] += value
         n[N_DDN_PER_STEP, b] += value / max(extra, 1)
     elif kind == EVENT_REBOOT:
-        n[N_BOOTED, b] = step
+        n[N_BOOTED, b] = own
     elif kind == EVENT_HOLD:
         n[N_BARRED, b] = value
         n[N_STAGES_LEFT, b] = 0.0
     elif kind == EVENT_RELEASE:
         n[N_STAGES_LEFT, b] = n[N_STAGES, b]
-        n[N_STAGE_NEXT, b] = step
+        n[N_STAGE_NEXT, b] = own
         n[N_STAGE_STEPS, b] = max(np.rint(value), 1.0)
         n[N_STAGE_SPREAD, b] = extra
     elif kind in (EVENT_NODE_LOSS, EVENT_NODE_RESTART):
-        _nodes(base, plan, n, event, b, step, kind == EVENT_NODE_LOSS, tile)
+        _nodes(base, plan, n, event, b, own, step, kind == EVENT_NODE_LOSS, tile)
     else:
         _crowd(base, plan, n, event, b, step, tile)
 
@@ -146,7 +146,7 @@ def _crowd(base, plan, n, event, b, step, tile):
 
 
 @njit(inline="always")
-def _nodes(base, plan, n, event, b, step, lost, tile):
+def _nodes(base, plan, n, event, b, own, step, lost, tile):
     """Lose nodes, with their capacity and their subscribers' sessions, or start them again."""
     target = int(event[E_TARGET, b])
     spread = abs(int(event[E_EXTRA, b]))
@@ -174,7 +174,7 @@ def _nodes(base, plan, n, event, b, step, lost, tile):
     else:
         after = min(before + event[E_VALUE, b], domains)
         n[N_STAGES_LEFT, b] = n[N_STAGES, b]
-        n[N_STAGE_NEXT, b] = step
+        n[N_STAGE_NEXT, b] = own
         n[N_STAGE_STEPS, b] = max(spread, 1)
         n[N_STAGE_SPREAD, b] = max(spread, 1)
     q[Q_MEAN, b] *= after / before  # at least one node is always left

@@ -64,6 +64,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_STEADY_FROM,
     P_STORM,
     P_TRIGGER,
+    P_YOUNGEST,
     PC_ATTEMPTS,
     PC_COUNT,
     PC_FIRST,
@@ -81,9 +82,11 @@ from signalstorm.envs.model.kernels.layout import (
     RECORD_COUNTERS,
     RECORD_PER_QUEUE,
     S_ALARM,
+    S_APART,
     S_BAND,
     S_COUNT,
     S_POPULATION,
+    S_STEP,
 )
 from signalstorm.envs.model.kernels.memory import block
 
@@ -118,23 +121,28 @@ def count(base, plan, step, linked, core, tile):
         k[K_BIN_SESSIONS, b] += k[K_STEP_SESSIONS, b]
         k[K_STEP_SESSIONS, b] = 0.0
         k[K_LOST, b] += k[K_WITHOUT, b]
-    if (step + 1) % plan[P_BIN] == 0:
-        _close_bins(k, tile)
-    if step <= plan[P_TRIGGER]:
-        _steady(k, plan, step, tile)
+    if storm[S_APART, 0] > 0.0:
+        for b in range(len(tile)):
+            if (int(storm[S_STEP, b]) + 1) % plan[P_BIN] == 0:
+                _close_bin(k, b)
+    elif (int(storm[S_STEP, 0]) + 1) % plan[P_BIN] == 0:
+        for b in range(len(tile)):
+            _close_bin(k, b)
+    if step <= plan[P_TRIGGER] + plan[P_YOUNGEST]:
+        _steady(k, storm, plan, tile)
     for b in range(len(tile)):
         if k[K_OVER, b] < 0.0:
-            _recover(k, b, step)
+            _recover(k, b, storm[S_STEP, b])
             if plan[P_CLOSED]:
                 k[K_STORMED, b] = 1.0
                 if k[K_T, b] < 0.0 and k[K_WITHOUT, b] < _NOBODY:
-                    k[K_T, b] = step
+                    k[K_T, b] = storm[S_STEP, b]
             else:
-                _judge(k, storm, plan, b, step, linked)
+                _judge(k, storm, plan, b, storm[S_STEP, b], linked)
             nothing_left = k[K_WITHOUT, b] < _OVER and k[K_T, b] >= 0.0
             if core is None:  # else sessions, notifications and what they cost go on
-                if nothing_left and plan[P_CHURN] == 0 and step > plan[P_LAST_EVENT]:
-                    k[K_OVER, b] = step
+                if nothing_left and plan[P_CHURN] == 0 and storm[S_STEP, b] > plan[P_LAST_EVENT]:
+                    k[K_OVER, b] = storm[S_STEP, b]
                     _finish(base, plan, b, tile)
     if plan[P_CHECK]:
         _conserve(base, plan, linked, core, tile)
@@ -168,24 +176,24 @@ def _confirming(base, plan, c, b, tile):
 
 
 @njit(inline="always")
-def _close_bins(k, tile):
+def _close_bin(k, b):
     """End a bin: keep the largest counts, start again."""
-    for b in range(len(tile)):
-        k[K_PEAK_ATTEMPTS, b] = max(k[K_PEAK_ATTEMPTS, b], k[K_BIN_ATTEMPTS, b])
-        k[K_PEAK_ADMITTED, b] = max(k[K_PEAK_ADMITTED, b], k[K_BIN_ADMITTED, b])
-        k[K_PEAK_SESSIONS, b] = max(k[K_PEAK_SESSIONS, b], k[K_BIN_SESSIONS, b])
-        later = k[K_BIN_ATTEMPTS, b] if k[K_T, b] >= 0.0 else 0.0
-        k[K_SECOND_PEAK, b] = max(k[K_SECOND_PEAK, b], later)
-        k[K_BIN_ATTEMPTS, b] = 0.0
-        k[K_BIN_ADMITTED, b] = 0.0
-        k[K_BIN_SESSIONS, b] = 0.0
+    k[K_PEAK_ATTEMPTS, b] = max(k[K_PEAK_ATTEMPTS, b], k[K_BIN_ATTEMPTS, b])
+    k[K_PEAK_ADMITTED, b] = max(k[K_PEAK_ADMITTED, b], k[K_BIN_ADMITTED, b])
+    k[K_PEAK_SESSIONS, b] = max(k[K_PEAK_SESSIONS, b], k[K_BIN_SESSIONS, b])
+    later = k[K_BIN_ATTEMPTS, b] if k[K_T, b] >= 0.0 else 0.0
+    k[K_SECOND_PEAK, b] = max(k[K_SECOND_PEAK, b], later)
+    k[K_BIN_ATTEMPTS, b] = 0.0
+    k[K_BIN_ADMITTED, b] = 0.0
+    k[K_BIN_SESSIONS, b] = 0.0
 
 
 @njit(inline="always")
-def _steady(k, plan, step, tile):
+def _steady(k, storm, plan, tile):
     """Average the number without service over the window before the trigger."""
     window = plan[P_TRIGGER] - plan[P_STEADY_FROM]
     for b in range(len(tile)):
+        step = storm[S_STEP, b]
         if window > 0 and plan[P_STEADY_FROM] <= step < plan[P_TRIGGER]:
             k[K_STEADY_SUM, b] += k[K_WITHOUT, b]
             k[K_STEADY, b] = k[K_STEADY_SUM, b] / (step + 1 - plan[P_STEADY_FROM])

@@ -43,17 +43,20 @@ from signalstorm.envs.model.kernels.layout import (
     P_PROC,
     P_REFUSE,
     P_REGISTERED,
+    P_STORM,
     PC_ATTEMPTS,
     PC_BROKEN,
     PC_COUNT,
     PC_FIRST,
     PC_PRIORITY,
+    S_COUNT,
+    S_STEP,
 )
 from signalstorm.envs.model.kernels.memory import block
 
 
 @njit(error_model="numpy")
-def pulse(base, plan, step, tile):
+def pulse(base, plan, tile):
     """Move the rate of power-cycles along its profile, and count the sessions that they end in this step."""
     at = plan[P_CORE]
     points = plan[at + X_POINTS]
@@ -61,12 +64,14 @@ def pulse(base, plan, step, tile):
     profile = block(base, plan[at + X_PROFILE], 2 * points, tile)
     churn = block(base, plan[at + X_CHURN], plan[P_CLASSES], tile)
     registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     if plan[P_CHURN] == 0:
         return
     for b in range(len(tile)):
         factor = 1.0
         if points > 0:
             i = 0
+            step = storm[S_STEP, b]
             while i < points - 2 and profile[i + 1, b] <= step:
                 i += 1
             part = min(max((step - profile[i, b]) / (profile[i + 1, b] - profile[i, b]), 0.0), 1.0)
@@ -83,14 +88,15 @@ def bar(base, plan, step, tile):
     at = plan[P_CORE]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     cohorts = plan[P_COHORTS]
     arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
     held = block(base, plan[at + X_HELD], plan[P_CLASSES], tile)
     groups = sends_in_use(base, plan, tile) * plan[P_CLASSES]
     for b in range(len(tile)):
-        if n[N_STAGES_LEFT, b] > 0.0 and step >= n[N_STAGE_NEXT, b]:
-            _let_go(base, plan, n, held, b, step, tile)
+        if n[N_STAGES_LEFT, b] > 0.0 and storm[S_STEP, b] >= n[N_STAGE_NEXT, b]:
+            _let_go(base, plan, n, held, b, storm[S_STEP, b], step, tile)
         if n[N_BARRED, b] <= 0.0:
             continue
         for group in range(groups):
@@ -108,12 +114,12 @@ def bar(base, plan, step, tile):
         kpi[K_STEP_ATTEMPTS, b] = 0.0
         for k in range(cohorts):
             kpi[K_STEP_ATTEMPTS, b] += arrive[k, b]
-        arrive[cohorts, b] = kpi[K_STEP_ATTEMPTS, b] * step
+        arrive[cohorts, b] = kpi[K_STEP_ATTEMPTS, b] * storm[S_STEP, b]
         n[N_HELD_PEAK, b] = max(n[N_HELD_PEAK, b], n[N_HELD, b])
 
 
 @njit(inline="always")
-def _let_go(base, plan, n, held, b, step, tile):
+def _let_go(base, plan, n, held, b, own, step, tile):
     """Release one stage: its part of those held attach within the spread, and its part of the barring ends."""
     part = 1.0 / n[N_STAGES_LEFT, b]
     spread = int(n[N_STAGE_SPREAD, b])
@@ -126,7 +132,7 @@ def _let_go(base, plan, n, held, b, step, tile):
     n[N_HELD, b] = total
     n[N_BARRED, b] = n[N_BARRED, b] * (1.0 - part) if part < 1.0 else 0.0
     n[N_STAGES_LEFT, b] -= 1.0
-    n[N_STAGE_NEXT, b] = step + n[N_STAGE_STEPS, b]
+    n[N_STAGE_NEXT, b] = own + n[N_STAGE_STEPS, b]
 
 
 @njit(error_model="numpy")

@@ -42,10 +42,13 @@ from signalstorm.envs.model.kernels.layout import (
     P_SCRATCH,
     P_SERVER_TABLE,
     P_STOCHASTIC,
+    P_STORM,
     PS_BLOCK,
     PS_COUNT,
     Q_BURST,
     Q_COUNT,
+    S_COUNT,
+    S_STEP,
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import block
@@ -55,16 +58,17 @@ _EPSILON = 1e-6
 
 
 @njit(error_model="numpy")
-def notify(base, plan, step, tile):
+def notify(base, plan, tile):
     """Send this step's notifications, drop some of the low-priority ones, page at the MME."""
     at = plan[P_CORE]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     for b in range(len(tile)):
         d[D_MEAN, b] = n[N_DDN, b]
         d[D_DRAW, b] = n[N_DDN, b]
     if plan[P_STOCHASTIC]:
-        draw_poisson(base, plan, step, (FIRST_SERVER + DDNS) * STREAMS, tile)
+        draw_poisson(base, plan, (FIRST_SERVER + DDNS) * STREAMS, tile)
     for b in range(len(tile)):
         surge = min(n[N_DDN_LEFT, b], n[N_DDN_PER_STEP, b])
         n[N_DDN_LEFT, b] -= surge
@@ -80,9 +84,9 @@ def notify(base, plan, step, tile):
             server = plan[P_SERVER_TABLE] + plan[at + X_MME] * PS_COUNT
             block(base, plan[server + PS_BLOCK], Q_COUNT, tile)[Q_BURST, b] += sent * n[N_DDN_COST, b]
         if n[N_DDN_RELEASE_10, b] > 0.0:
-            _obey(n, b, step)
+            _obey(n, b, storm[S_STEP, b])
         else:
-            _poll(n, b, step)
+            _poll(n, b, int(storm[S_STEP, b]))
         n[N_DDN_FACTOR_PEAK, b] = max(n[N_DDN_FACTOR_PEAK, b], n[N_DDN_FACTOR, b])
 
 

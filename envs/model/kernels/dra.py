@@ -83,6 +83,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_SCRATCH,
     P_SERVER_TABLE,
     P_STOCHASTIC,
+    P_STORM,
     PS_BLOCK,
     PS_COUNT,
     PS_DELAY,
@@ -99,6 +100,8 @@ from signalstorm.envs.model.kernels.layout import (
     Q_REFUSES,
     Q_SUM_OVER,
     Q_TIMER,
+    S_COUNT,
+    S_STEP,
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import block
@@ -111,7 +114,7 @@ _UNABLE = 3.0
 @njit(error_model="numpy")
 def relay(base, plan, step, tile):
     """Advance the agent by one step."""
-    _arrive(base, plan, step, tile)
+    _arrive(base, plan, tile)
     n = block(base, plan[plan[P_CORE] + X_BLOCK], N_COUNT, tile)
     _pending(base, plan, step, 0, plan[plan[P_CORE] + X_PCRF], N_PENDING_GX, N_DONE_GX, tile)
     if plan[plan[P_CORE] + X_OCS] >= 0:
@@ -126,7 +129,7 @@ def relay(base, plan, step, tile):
 
 
 @njit(error_model="numpy")
-def _arrive(base, plan, step, tile):
+def _arrive(base, plan, tile):
     """Count what each peer sends in this step, own subscribers' questions included."""
     at = plan[P_CORE]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
@@ -145,7 +148,7 @@ def _arrive(base, plan, step, tile):
                 d[D_DRAW, b] = d[D_MEAN, b]
                 some += d[D_MEAN, b] > 0.0
             if some > 0 and plan[P_STOCHASTIC]:
-                draw_poisson(base, plan, step, (FIRST_SERVER + PEERS) * STREAMS + p * MESSAGES + m, tile)
+                draw_poisson(base, plan, (FIRST_SERVER + PEERS) * STREAMS + p * MESSAGES + m, tile)
             for b in range(len(tile)):
                 burst = min(peer[B_LEFT + m, b], peer[B_PER_STEP + m, b])
                 peer[B_LEFT + m, b] -= burst
@@ -179,6 +182,7 @@ def _pending(base, plan, step, which, server, row, done_row, tile):
     over_mask = plan[plan[P_CORE] + X_OVER_MASK]
     start = plan[plan[P_CORE] + X_OVER_RING] + which * (over_mask + 1) * len(tile)
     over = block(base, start, over_mask + 1, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     last = step - 1
     for b in range(len(tile)):
         timer = int(q[Q_TIMER, b])
@@ -187,7 +191,7 @@ def _pending(base, plan, step, which, server, row, done_row, tile):
         done = max(done, n[done_row, b])
         n[done_row, b] = done
         lost = over[last & over_mask, b] - over[(last - timer) & over_mask, b]
-        n[row, b] = max(ring[last & mask, b] - done, 0.0) + max(lost, 0.0) if step > 0 else 0.0
+        n[row, b] = max(ring[last & mask, b] - done, 0.0) + max(lost, 0.0) if storm[S_STEP, b] > 0.0 else 0.0
 
 
 @njit(inline="always")

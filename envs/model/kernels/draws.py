@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from signalstorm.envs.model.kernels.layout import P_SCRATCH, P_STORM, S_COUNT, S_SEED_HIGH, S_SEED_LOW
+from signalstorm.envs.model.kernels.layout import P_SCRATCH, P_STORM, S_APART, S_COUNT, S_SEED_HIGH, S_SEED_LOW, S_STEP
 from signalstorm.envs.model.kernels.memory import block
 
 _EXACT_BELOW = 8.0
@@ -18,7 +18,7 @@ _CUBIC = 0.018642382500609254
 """``x (linear + cubic x^2)`` gives that sum the variance 1 and the kurtosis 3 of a normal; solved exactly."""
 _UNIT = 2.0**-32
 
-(D_MEAN, D_DRAW, D_PART, D_TOTAL, D_TIME, D_SQUARE, _UNIFORM, _TERM, _CUMULATED, SCRATCH_COUNT) = range(10)
+(D_MEAN, D_DRAW, D_PART, D_TOTAL, D_TIME, D_SQUARE, _UNIFORM, _TERM, _CUMULATED, _HASH, SCRATCH_COUNT) = range(11)
 """Rows of the scratch block: the mean goes in, the draw comes out; D_PART to D_SQUARE are free for others."""
 
 
@@ -62,7 +62,7 @@ def _exp_minus(x):
 
 
 @njit(error_model="numpy")
-def draw_poisson(base, plan, step, element, tile):
+def draw_poisson(base, plan, element, tile):
     """Draw one Poisson number per storm: from D_MEAN to D_DRAW of the scratch block.
 
     Below a mean of 8 by inversion, exact; above by the Wilson-Hilferty cube, continuous. Which of the two a storm
@@ -71,15 +71,23 @@ def draw_poisson(base, plan, step, element, tile):
     Args:
         base: Address of the tile.
         plan: The table of offsets and counts.
-        step: The present step.
         element: Number of the element, times STREAMS, plus the stream.
         tile: A `memory.Tile`.
     """
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
-    key = mix_key(step, element)
-    key_low = np.uint32(key & np.uint64(0xFFFFFFFF))
-    key_high = np.uint32(key >> np.uint64(32))
+    if storm[S_APART, 0] > 0.0:
+        for b in range(len(tile)):
+            key = mix_key(np.uint64(storm[S_STEP, b]), element)
+            low = np.uint32(key & np.uint64(0xFFFFFFFF))
+            high = np.uint32(key >> np.uint64(32))
+            d[_HASH, b] = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), low, high)
+    else:
+        key = mix_key(np.uint64(storm[S_STEP, 0]), element)
+        low = np.uint32(key & np.uint64(0xFFFFFFFF))
+        high = np.uint32(key >> np.uint64(32))
+        for b in range(len(tile)):
+            d[_HASH, b] = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), low, high)
     small = 0
     large = 0
     for b in range(len(tile)):
@@ -88,7 +96,7 @@ def draw_poisson(base, plan, step, element, tile):
         large += not exact
     if large > 0:
         for b in range(len(tile)):
-            h = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), key_low, key_high)
+            h = np.uint32(d[_HASH, b])
             total = (
                 (h & np.uint32(255))
                 + ((h >> np.uint32(8)) & np.uint32(255))
@@ -102,8 +110,7 @@ def draw_poisson(base, plan, step, element, tile):
             d[D_DRAW, b] = mean * cube * cube * cube
     if small > 0:
         for b in range(len(tile)):
-            h = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), key_low, key_high)
-            d[_UNIFORM, b] = (np.float64(h) + 0.5) * _UNIT
+            d[_UNIFORM, b] = (d[_HASH, b] + 0.5) * _UNIT
         for b in range(len(tile)):
             exact = d[D_MEAN, b] < _EXACT_BELOW
             nothing = _exp_minus(min(d[D_MEAN, b], _EXACT_BELOW))

@@ -83,5 +83,5 @@ def manage(base, plan, step, tile):
         level = m[I_UTILISATION, b]
         state = 2.0 if level > m[I_OVER, b] else (1.0 if level > m[I_WARN, b] else 0.0)
         if (state > 0.0) != (m[I_STATE, b] > 0.0):
-            log_alarm(base, plan, b, step, ALARM_IMSIMGR, 1.0 if state > 0.0 else 0.0, tile)
+            log_alarm(base, plan, b, ALARM_IMSIMGR, 1.0 if state > 0.0 else 0.0, tile)
         m[I_STATE, b] = state

@@ -48,6 +48,7 @@ from signalstorm.envs.model.kernels.layout import (
     PC_SENDS,
     S_AGE,
     S_COUNT,
+    S_STEP,
     S_T3346_HIGH,
     S_T3346_LOW,
 )
@@ -89,7 +90,7 @@ def silence(base, plan, start, gave_up, step, tile):
             storm[S_AGE, b] += payload[k, b]
     for b in range(len(tile)):
         total = storm[S_AGE, b]
-        storm[S_AGE, b] = np.rint(step - payload[cohorts, b] / total) if total > 0.0 else 0.0
+        storm[S_AGE, b] = np.rint(storm[S_STEP, b] - payload[cohorts, b] / total) if total > 0.0 else 0.0
     for group in range(sends_in_use(base, plan, tile) * classes):
         sent = group // classes
         c = group % classes

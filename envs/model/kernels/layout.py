@@ -90,8 +90,9 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_CLASS_TABLE,  # plan index of the class table
     P_SERVER_TABLE,  # plan index of the server table
     P_CORE,  # plan index of the table of the elements beyond the attach chain, see ``core_layout``
+    P_YOUNGEST,  # [step] of the batch in which its youngest storm began; P_END counts from it
     P_COUNT,
-) = range(76)
+) = range(77)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
@@ -203,8 +204,11 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_LATE,  # accepts of this step that came too late
     S_AGE,  # [steps] mean age of this step's accepts
     S_SENDS,  # sends within an attempt that any storm of the tile has come to; in the first column only
+    S_OFFSET,  # [step] of the batch in which this storm began
+    S_STEP,  # [step] of this storm: the batch's less the offset
+    S_APART,  # 1: the storms of the tile began in different steps; in the first column only
     S_COUNT,
-) = range(30)
+) = range(33)
 
 # -- class block -----------------------------------------------------------------------------------------------
 (

@@ -179,7 +179,7 @@ def _carry(base, plan, link, step, tile):
         d[D_MEAN, b] = k[L_MEAN, b]
         d[D_DRAW, b] = k[L_MEAN, b]
     if plan[P_STOCHASTIC]:
-        draw_poisson(base, plan, step, (LINKS + link) * STREAMS + SERVICE, tile)
+        draw_poisson(base, plan, (LINKS + link) * STREAMS + SERVICE, tile)
     if plan[P_UNIFORM]:
         past = (step - int(k[L_PATIENCE, 0])) & mask
         for b in range(width):
@@ -274,7 +274,7 @@ def _carry(base, plan, link, step, tile):
         for b in range(width):
             if k[L_MARK, b] != k[L_LOGGED, b]:
                 k[L_LOGGED, b] = k[L_MARK, b]
-                log_alarm(base, plan, b, step, link, k[L_LOGGED, b], tile)
+                log_alarm(base, plan, b, link, k[L_LOGGED, b], tile)
 
 
 @njit(error_model="numpy")

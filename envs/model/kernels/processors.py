@@ -30,11 +30,14 @@ from signalstorm.envs.model.kernels.core_layout import (
 from signalstorm.envs.model.kernels.layout import (
     P_CORE,
     P_SERVER_TABLE,
+    P_STORM,
     PS_BLOCK,
     PS_COUNT,
     Q_COUNT,
     Q_MEAN,
     Q_SERVED_SUM,
+    S_COUNT,
+    S_STEP,
 )
 from signalstorm.envs.model.kernels.memory import block
 
@@ -43,10 +46,11 @@ _EPSILON = 1e-9
 
 
 @njit(error_model="numpy")
-def measure(base, plan, step, tile):
+def measure(base, plan, tile):
     """Sample the loads after this step's work, and let the dynamic limit follow."""
     at = plan[P_CORE]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     if plan[at + X_MME] >= 0:
         q = block(base, plan[plan[P_SERVER_TABLE] + plan[at + X_MME] * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
         for b in range(len(tile)):
@@ -57,7 +61,7 @@ def measure(base, plan, step, tile):
     if plan[at + X_DATABASE] >= 0:
         q = block(base, plan[plan[P_SERVER_TABLE] + plan[at + X_DATABASE] * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
         for b in range(len(tile)):
-            if (step + 1) % int(n[N_SAMPLE, b]) == 0:
+            if (int(storm[S_STEP, b]) + 1) % int(n[N_SAMPLE, b]) == 0:
                 work = q[Q_MEAN, b] * n[N_SAMPLE, b]
                 used = min((q[Q_SERVED_SUM, b] - n[N_CPU_SERVED, b]) / work, 1.0) if work > 0.0 else 1.0
                 n[N_CPU, b] = n[N_CPU_BASE, b] + (1.0 - n[N_CPU_BASE, b]) * used

@@ -12,8 +12,17 @@ from signalstorm.envs.model.kernels.exchange import exchange
 from signalstorm.envs.model.kernels.failure import fall_back
 from signalstorm.envs.model.kernels.gate import pace
 from signalstorm.envs.model.kernels.imsimgr import manage
-from signalstorm.envs.model.kernels.layout import P_CORE, P_RECORD, P_SERVERS
-from signalstorm.envs.model.kernels.memory import table
+from signalstorm.envs.model.kernels.layout import (
+    P_CORE,
+    P_RECORD,
+    P_SERVERS,
+    P_STORM,
+    S_APART,
+    S_COUNT,
+    S_OFFSET,
+    S_STEP,
+)
+from signalstorm.envs.model.kernels.memory import block, table
 from signalstorm.envs.model.kernels.processors import measure
 from signalstorm.envs.model.kernels.servers import serve
 from signalstorm.envs.model.kernels.subscribers import conclude, refresh, request
@@ -32,15 +41,15 @@ def substep(base, plan, step, linked, core, tile):
     """
     happen(base, plan, step, linked, core, tile)
     if core is not None:
-        pulse(base, plan, step, tile)
+        pulse(base, plan, tile)
     request(base, plan, step, linked, tile)
     if core is not None:
         bar(base, plan, step, tile)
     if linked is not None:
-        refresh(base, plan, step, tile)
+        refresh(base, plan, tile)
     if core is not None:
         if plan[plan[P_CORE] + X_UNKNOWN]:
-            ask(base, plan, step, tile)
+            ask(base, plan, tile)
         manage(base, plan, step, tile)
         if plan[plan[P_CORE] + X_PRIORITY]:
             step_aside(base, plan, tile)
@@ -55,9 +64,23 @@ def substep(base, plan, step, linked, core, tile):
         serve(base, plan, server, step, tile)
     if core is not None:
         fall_back(base, plan, tile)
-        measure(base, plan, step, tile)
+        measure(base, plan, tile)
     conclude(base, plan, step, linked, tile)
     count(base, plan, step, linked, core, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    for b in range(len(tile)):
+        storm[S_STEP, b] += 1.0
+
+
+@njit(error_model="numpy")
+def _set_clocks(base, plan, first, tile):
+    """Set each storm's own step, and note whether they are the same."""
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    apart = 0.0
+    for b in range(len(tile)):
+        storm[S_STEP, b] = first - storm[S_OFFSET, b]
+        apart = 1.0 if storm[S_OFFSET, b] != storm[S_OFFSET, 0] else apart
+    storm[S_APART, 0] = apart
 
 
 @njit(error_model="numpy")
@@ -71,7 +94,7 @@ def _prepare(base, plan, step, linked, tile):
     if plan[at + X_DRA]:
         relay(base, plan, step, tile)
     if plan[at + X_DDN]:
-        notify(base, plan, step, tile)
+        notify(base, plan, tile)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -90,6 +113,7 @@ def run(base, plan, first, count_of_steps, records, linked, core, tile):
     """
     plan = table(plan)
     every = plan[P_RECORD]
+    _set_clocks(base, plan, first, tile)
     last = first + count_of_steps
     step = first
     while step < last:

@@ -72,7 +72,7 @@ def serve(base, plan, server, step, tile):
         d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
         for b in range(len(tile)):
             d[D_MEAN, b] = q[Q_MEAN, b]
-        draw_poisson(base, plan, step, (FIRST_SERVER + plan[at + PS_ELEMENT]) * STREAMS + SERVICE, tile)
+        draw_poisson(base, plan, (FIRST_SERVER + plan[at + PS_ELEMENT]) * STREAMS + SERVICE, tile)
         for b in range(len(tile)):
             q[Q_DRAW, b] = d[D_DRAW, b]
     else:
@@ -101,7 +101,7 @@ def _offer(base, plan, at, step, sessions, tile):
             d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
             for b in range(len(tile)):
                 d[D_MEAN, b] = q[Q_FOREIGN, b]
-            draw_poisson(base, plan, step, (FIRST_SERVER + plan[at + PS_ELEMENT]) * STREAMS + FOREIGN, tile)
+            draw_poisson(base, plan, (FIRST_SERVER + plan[at + PS_ELEMENT]) * STREAMS + FOREIGN, tile)
             for b in range(len(tile)):
                 q[Q_FOREIGN_IN, b] = d[D_DRAW, b]
         else:

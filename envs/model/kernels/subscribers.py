@@ -82,6 +82,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_LATE,
     S_NO,
     S_SQUARES,
+    S_STEP,
     S_WAITING,
     S_YES,
     SERVICE,
@@ -108,13 +109,14 @@ def request(base, plan, step, linked, tile):
         plan[P_CLASSES], plan[P_FIRED_LONG], tile,
     )  # fmt: skip
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
     short = block(base, plan[P_FIRED_SHORT], cohorts, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
     for k in range(used):
         for b in range(len(tile)):
             arrive[k, b] = short[k, b]
-    _first_attempts(base, plan, step, linked, tile)
+    _first_attempts(base, plan, linked, tile)
     for b in range(len(tile)):
         kpi[K_STEP_ATTEMPTS, b] = 0.0
     for k in range(used):
@@ -122,11 +124,11 @@ def request(base, plan, step, linked, tile):
             kpi[K_STEP_ATTEMPTS, b] += arrive[k, b]
             proc[k, b] += arrive[k, b]
     for b in range(len(tile)):
-        arrive[cohorts, b] = kpi[K_STEP_ATTEMPTS, b] * step
+        arrive[cohorts, b] = kpi[K_STEP_ATTEMPTS, b] * storm[S_STEP, b]
 
 
 @njit(inline="always")
-def _first_attempts(base, plan, step, linked, tile):
+def _first_attempts(base, plan, linked, tile):
     """Add first attempts: long timers, demand, power-cycles."""
     classes = plan[P_CLASSES]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
@@ -135,7 +137,7 @@ def _first_attempts(base, plan, step, linked, tile):
     idle = block(base, plan[P_IDLE], classes, tile)
     registered = block(base, plan[P_REGISTERED], classes, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    _demand(base, plan, step, tile)
+    _demand(base, plan, tile)
     for b in range(len(tile)):
         storm[S_WAITING, b] = idle[0, b]
     for c in range(1, classes):
@@ -166,7 +168,7 @@ def _first_attempts(base, plan, step, linked, tile):
 
 
 @njit(error_model="numpy")
-def refresh(base, plan, step, tile):
+def refresh(base, plan, tile):
     """Let flagged subscribers refresh their location as they become active; they keep service meanwhile."""
     classes = plan[P_CLASSES]
     share = plan[P_COHORTS] + 1
@@ -186,6 +188,7 @@ def refresh(base, plan, step, tile):
             storm[S_WAITING, b] += flagged[c, b]
     for b in range(len(tile)):
         at = 0
+        step = storm[S_STEP, b]
         while (at < points - 2) and (profile[at + 1, b] <= step):
             at += 1
         part = min(max((step - profile[at, b]) / (profile[at + 1, b] - profile[at, b]), 0.0), 1.0)
@@ -193,7 +196,7 @@ def refresh(base, plan, step, tile):
         d[D_MEAN, b] = min(rate * storm[S_ACTIVITY, b], 1.0) * storm[S_WAITING, b]
         d[D_DRAW, b] = d[D_MEAN, b]
     if plan[P_STOCHASTIC]:
-        draw_poisson(base, plan, step, REFRESH * STREAMS + SERVICE, tile)
+        draw_poisson(base, plan, REFRESH * STREAMS + SERVICE, tile)
     for b in range(len(tile)):
         n = min(d[D_DRAW, b], storm[S_WAITING, b])
         d[D_PART, b] = n / storm[S_WAITING, b] if n > 0.0 else 0.0
@@ -207,7 +210,7 @@ def refresh(base, plan, step, tile):
 
 
 @njit(inline="always")
-def _demand(base, plan, step, tile):
+def _demand(base, plan, tile):
     """Number of idle subscribers that the demand wants to switch on in this step."""
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     if plan[P_PACED] or not plan[P_STOCHASTIC]:
@@ -217,11 +220,11 @@ def _demand(base, plan, step, tile):
         d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
         for b in range(len(tile)):
             d[D_MEAN, b] = storm[S_DEMAND, b]
-        draw_poisson(base, plan, step, DEMAND * STREAMS + SERVICE, tile)
+        draw_poisson(base, plan, DEMAND * STREAMS + SERVICE, tile)
         for b in range(len(tile)):
             storm[S_DEMAND_DRAW, b] = d[D_DRAW, b]
     for b in range(len(tile)):
-        storm[S_DEMAND_DRAW, b] = storm[S_DEMAND_DRAW, b] if step >= storm[S_DEMAND_FROM, b] else 0.0
+        storm[S_DEMAND_DRAW, b] = storm[S_DEMAND_DRAW, b] if storm[S_STEP, b] >= storm[S_DEMAND_FROM, b] else 0.0
 
 
 @njit(error_model="numpy")
@@ -289,7 +292,7 @@ def _accept(base, plan, step, linked, tile):
     for b in range(len(tile)):
         n = storm[S_YES, b]
         mean = accepted[cohorts, b] / n
-        storm[S_AGE, b] = step - mean if n > 0.0 else 0.0
+        storm[S_AGE, b] = storm[S_STEP, b] - mean if n > 0.0 else 0.0
         storm[S_LATE, b] = 0.0
         # Ages differ by the links that the messages took: taken as uniform, with the mean and variance they have.
         d[D_SQUARE, b] = 0.0
@@ -331,7 +334,7 @@ def _accept(base, plan, step, linked, tile):
             kpi[K_SUCCESSES, b] += d[D_DRAW, b]
         for b in range(len(tile)):
             storm[S_LATE, b] += d[D_TOTAL, b]
-            accepted[cohorts, b] += d[D_TOTAL, b] * (step - d[D_TIME, b])
+            accepted[cohorts, b] += d[D_TOTAL, b] * (storm[S_STEP, b] - d[D_TIME, b])
     late = 0
     for b in range(len(tile)):
         late += storm[S_LATE, b] > 0.0

@@ -41,6 +41,8 @@ from signalstorm.envs.model.kernels.layout import (
     P_LINK,
     P_REGISTERED,
     P_SERVER_TABLE,
+    P_STORM,
+    P_YOUNGEST,
     PC_COUNT,
     PC_GROUP,
     PS_BLOCK,
@@ -52,6 +54,8 @@ from signalstorm.envs.model.kernels.layout import (
     Q_MEAN,
     Q_PATIENCE,
     Q_TIMER,
+    S_COUNT,
+    S_STEP,
 )
 from signalstorm.envs.model.kernels.memory import block
 
@@ -59,22 +63,24 @@ from signalstorm.envs.model.kernels.memory import block
 @njit(error_model="numpy")
 def happen(base, plan, step, linked, core, tile):
     """Apply the events of this step; ramps move on."""
-    if step > plan[P_LAST_EVENT]:
+    if step > plan[P_LAST_EVENT] + plan[P_YOUNGEST]:
         return
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     for e in range(plan[P_EVENTS]):
         event = block(base, plan[P_EVENT] + e * E_COUNT * len(tile), E_COUNT, tile)
         for b in range(len(tile)):
-            if event[E_STEP, b] <= step <= event[E_UNTIL, b]:
-                _apply(base, plan, event, b, step, linked, core, tile)
+            own = storm[S_STEP, b]
+            if event[E_STEP, b] <= own <= event[E_UNTIL, b]:
+                _apply(base, plan, event, b, own, step, linked, core, tile)
 
 
 @njit(inline="always")
-def _apply(base, plan, event, b, step, linked, core, tile):
+def _apply(base, plan, event, b, own, step, linked, core, tile):
     kind = int(event[E_KIND, b])
     target = int(event[E_TARGET, b])
     if core is not None:
         if kind >= FIRST_CORE_EVENT:
-            apply_core(base, plan, event, b, step, tile)
+            apply_core(base, plan, event, b, own, step, tile)
             return
     if kind == EVENT_DETACH:
         for c in range(plan[P_CLASSES]):
@@ -83,22 +89,22 @@ def _apply(base, plan, event, b, step, linked, core, tile):
         return
     if linked is not None:
         if kind >= EVENT_HLR_RESET:
-            _apply_linked(base, plan, event, b, step, tile)
+            _apply_linked(base, plan, event, b, own, tile)
             return
     q = block(base, plan[plan[P_SERVER_TABLE] + target * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
     if kind == EVENT_BURST:
         q[Q_BURST, b] += event[E_VALUE, b]
     elif kind == EVENT_RATE:
-        q[Q_MEAN, b] = _ramp(event, b, step, q[Q_MEAN, b])
+        q[Q_MEAN, b] = _ramp(event, b, own, q[Q_MEAN, b])
     elif kind == EVENT_FOREIGN:
-        q[Q_FOREIGN, b] = _ramp(event, b, step, q[Q_FOREIGN, b])
+        q[Q_FOREIGN, b] = _ramp(event, b, own, q[Q_FOREIGN, b])
     elif kind == EVENT_LATENCY:
-        q[Q_LATENCY, b] = np.rint(_ramp(event, b, step, q[Q_LATENCY, b]))
+        q[Q_LATENCY, b] = np.rint(_ramp(event, b, own, q[Q_LATENCY, b]))
         q[Q_PATIENCE, b] = max(q[Q_TIMER, b] - q[Q_LATENCY, b], 0.0)
 
 
 @njit(error_model="numpy")
-def _apply_linked(base, plan, event, b, step, tile):
+def _apply_linked(base, plan, event, b, own, tile):
     """Apply an event of the HLR or of signalling links."""
     kind = int(event[E_KIND, b])
     target = int(event[E_TARGET, b])
@@ -113,20 +119,20 @@ def _apply_linked(base, plan, event, b, step, tile):
     for link in range(target, target + int(event[E_EXTRA, b])):
         k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
         if kind == EVENT_LINK_RATE:
-            k[L_MEAN, b] = _ramp(event, b, step, k[L_MEAN, b])
+            k[L_MEAN, b] = _ramp(event, b, own, k[L_MEAN, b])
         else:
             k[L_FLUSH, b] = 1.0 if kind == EVENT_LINK_RESET else k[L_FLUSH, b]
             k[L_DOWN, b] = event[E_VALUE, b] if kind == EVENT_LINK_DOWN else 0.0
 
 
 @njit(inline="always")
-def _ramp(event, b, step, present):
+def _ramp(event, b, own, present):
     """Value at this step between the value found at the start and the event's own."""
-    if step == event[E_STEP, b]:
+    if own == event[E_STEP, b]:
         event[E_START, b] = present
-    if step == event[E_UNTIL, b]:
+    if own == event[E_UNTIL, b]:
         return event[E_VALUE, b]
-    part = (step - event[E_STEP, b]) / (event[E_UNTIL, b] - event[E_STEP, b])
+    part = (own - event[E_STEP, b]) / (event[E_UNTIL, b] - event[E_STEP, b])
     return event[E_START, b] + part * (event[E_VALUE, b] - event[E_START, b])
 
 

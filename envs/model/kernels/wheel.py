@@ -98,7 +98,7 @@ def fire_drawn(base, plan, step, tile):
                 d[D_PART, b] += held if chance else 0.0
     for b in range(len(tile)):
         d[D_MEAN, b] = d[D_MEAN, b] if d[D_PART, b] >= 1.0 else 0.0
-    draw_poisson(base, plan, step, TIMERS * STREAMS + SERVICE, tile)
+    draw_poisson(base, plan, TIMERS * STREAMS + SERVICE, tile)
     for group in range(groups):
         c = group % classes
         parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)

@@ -26,6 +26,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_COUNT,
     S_SEED_HIGH,
     S_SEED_LOW,
+    S_STEP,
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import Tile, block
@@ -64,10 +65,12 @@ def poisson(
 
 def _draw_loop(base: Any, plan: Any, means: Any, first: Any, element: Any, out: Any, tile: Any) -> None:
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
     for i in range(len(out)):
         for b in range(len(tile)):
             d[D_MEAN, b] = means[b]
-        draw_poisson(base, plan, first + i, element, tile)
+            storm[S_STEP, b] = first + i
+        draw_poisson(base, plan, element, tile)
         for b in range(len(tile)):
             out[i, b] = d[D_DRAW, b]
 
