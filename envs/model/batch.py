@@ -355,13 +355,13 @@ class Batch:
             if self.begun:
                 now = self._take(self._rows(self.plan.queue_offset(name), layout.Q_COUNT))
                 timer, latency = rows[layout.Q_TIMER], now[layout.Q_LATENCY]
-                moved = changed if name == "pcrf" else np.zeros_like(changed)
+                faster = changed if name == "pcrf" else np.zeros_like(changed)
                 rows = {
                     layout.Q_TIMER: timer,
                     layout.Q_PATIENCE: np.maximum(timer - latency, 0.0),
                     layout.Q_REPEAT: rows[layout.Q_REPEAT],
                     layout.Q_REPEATS: rows[layout.Q_REPEATS],
-                    layout.Q_MEAN: np.where(moved, rows[layout.Q_MEAN], now[layout.Q_MEAN]),
+                    layout.Q_MEAN: np.where(faster, rows[layout.Q_MEAN], now[layout.Q_MEAN]),
                 }
             for row, values in rows.items():
                 self._put(self.plan.queue_offset(name), row, values)

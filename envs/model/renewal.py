@@ -108,7 +108,7 @@ class Storms:
             memory[row // width, storm_row + layout.S_SENDS, 0] = sends
             self.began[row] = batch.step
             self.numbers[row] = number
-        batch.settings[np.asarray(rows)] = self._setting
+        batch.settings[np.asarray(rows, np.intp)] = self._setting
         youngest = int(self.began.max())
         table[layout.P_YOUNGEST] = youngest
         table[layout.P_END] = youngest + self.horizon
