@@ -1,10 +1,11 @@
 """Alarms: the kernel's log turned into rows with a time of setting and of clearing, and into trap lines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from signalstorm.envs.model.kernels.layout import ALARM_IMSIMGR
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.experiments.clock import start_of_day_s, time_of_day
 
 CONGESTION, CPU_WARN = "congestion", "cpu warn"
 """Kinds of alarm."""
@@ -37,3 +38,30 @@ def alarm_rows(log: Iterable[tuple[float, int, bool]], scenario: Scenario) -> li
         elif element in up:
             up.pop(element)["cleared_s"] = time_s
     return rows
+
+
+def trap_lines(alarms: Iterable[Mapping[str, Any]], clock_start: str | None) -> str:
+    """Return the alarms of one storm as an alarm log, in order of time; ``import traps`` reads it back.
+
+    Args:
+        alarms: Rows as `alarm_rows` gives them.
+        clock_start: The scenario's time of day at its start; None stands for midnight.
+    """
+    start_s = start_of_day_s(clock_start) or 0.0
+    edges = [
+        (start_s + alarm[key], alarm, word)
+        for alarm in alarms
+        for key, word in (("set_s", ""), ("cleared_s", " cleared"))
+        if alarm[key] is not None
+    ]
+    lines = [f"{time_of_day(at_s, to_seconds=True)} {_said(alarm)}{word}\n"
+             for at_s, alarm, word in sorted(edges, key=lambda edge: edge[0])]  # fmt: skip
+    return "".join(lines)
+
+
+def _said(alarm: Mapping[str, Any]) -> str:
+    """Name an alarm as equipment does: STP-2 SLC-4 congestion, IMSI manager CPU warn."""
+    if alarm["kind"] == CPU_WARN:
+        return "IMSI manager CPU warn"
+    stp, _, link = alarm["element"].partition("/")
+    return f"STP-{stp.removeprefix('stp')} SLC-{link.removeprefix('slc')} {alarm['kind']}"

@@ -12,7 +12,7 @@ from signalstorm.envs.model.metrics import cvar, percentile, restricted, watched
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import drawn_fields
 from signalstorm.experiments.engines import Engine
-from signalstorm.experiments.evaluate import Evaluation, StormSet
+from signalstorm.experiments.evaluate import Evaluation, StormSet, ratios_to_bound
 from signalstorm.experiments.recommendation import DiffRow, Figures, HeldOut, Nominal, Spread, StormRow
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storm_sets import Budget, Progress, is_worse, meet, plain_times
@@ -91,12 +91,6 @@ def diff(present: Mapping[str, KnobValue], recommended: Mapping[str, KnobValue])
         for name, knob in KNOBS.items()
         if present.get(name) != recommended.get(name)
     )
-
-
-def ratios_to_bound(restricted_s: Floats, bounds_s: Floats) -> Floats:
-    """Return times over lower bounds, of the storms that have a bound above zero and within the horizon."""
-    bounded = np.isfinite(bounds_s) & (bounds_s > 0)
-    return np.asarray(restricted_s[bounded] / bounds_s[bounded])
 
 
 def _figures(evaluation: Evaluation, i: int, bounds: Floats) -> Figures:

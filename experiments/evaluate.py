@@ -111,6 +111,17 @@ def evaluate(
     return Evaluation(storms, _join(parts).pick(np.arange(total).reshape(len(matrix), count)))
 
 
+def ratios_to_bound(restricted_s: Floats, bounds_s: Floats) -> Floats:
+    """Return times over lower bounds, of the storms that have a bound above zero and within the horizon.
+
+    Args:
+        restricted_s: min(T, horizon), shape (storms,) [s].
+        bounds_s: Lower bounds, infinite where beyond the horizon, shape (storms,) [s].
+    """
+    bounded = np.isfinite(bounds_s) & (bounds_s > 0)
+    return np.asarray(restricted_s[bounded] / bounds_s[bounded])
+
+
 def _join(parts: Sequence[Outcomes]) -> Outcomes:
     """Put parts one after another."""
     if len(parts) == 1:

@@ -66,6 +66,17 @@ class SafeInterval(Record):
     """Largest safe value next to the recommended one."""
 
 
+class Profile(Record):
+    """What storms cost as one knob moves, the others as recommended."""
+
+    unit: str
+    """Unit of the values."""
+    values: tuple[KnobValue, ...]
+    """Values tried, in order, the recommended one among them."""
+    value_s: tuple[Number, ...]
+    """Mean cost of a storm with each [s]."""
+
+
 class Spread(Record):
     """Kaplan-Meier percentiles of the convergence time; null where not reached within the horizon."""
 
@@ -175,6 +186,10 @@ class Interaction(Record):
     """Storms over which each value is the mean."""
     value_s: tuple[tuple[Number | None, ...], ...]
     """Mean cost of a storm, a row for each value of the first knob; null where the two are not legal together [s]."""
+    present: tuple[KnobValue | None, KnobValue | None] | None = None
+    """Where the present values of the two knobs lie; null in records of older versions."""
+    recommended: tuple[KnobValue | None, KnobValue | None] | None = None
+    """Where the recommended ones lie."""
 
 
 class Search(Record):
@@ -244,8 +259,11 @@ class Recommendation(Record):
     """The scenario as it is."""
     held_out: HeldOut
     """Storms with drawn fields."""
+    profiles: Mapping[str, Profile] = {}
+    """What storms cost as each searched knob moves by itself; empty in records of older versions."""
     importance: Mapping[str, Number] | None
-    """How much each knob matters for being among the best, sums to 1; null if unknown."""
+    """How much each knob alone changes the cost of storms over its legal range, as a share of what all do; 0 where it
+    changes less than 1 % of the cost; null where fewer than two knobs could be moved."""
     pareto: tuple[ParetoPoint, ...] | None = None
     """Settings tried of which none is better than another in everything weighed; null in records of older versions."""
     interaction: Interaction | None = None

@@ -60,14 +60,20 @@ def write_trials(folder: RunFolder, space: SearchSpace, trials: Sequence[Trial],
 
 
 def write_series(folder: RunFolder, space: SearchSpace, override: Mapping[str, KnobValue], budget: Budget) -> None:
-    """Write series.csv: the nominal storms under the present and the recommended setting."""
+    """Write series.csv: the nominal storms under the present and the recommended setting.
+
+    What is 0 throughout under both is left out.
+    """
     header = ["setting", "seed", "time_s", "element", "quantity", "unit", "value"]
     results = simulate(space.scenario, [{}, override], budget.nominal_range, record=True)
     names = ("present", "recommended")
+    series = [result.series.values for result in results if result.series is not None]
+    quiet = {key for key in series[0] if not any(values[key][1].any() for values in series)}
     rows = [
-        (name, seed, f"{time_s:.6g}", element, quantity, unit, f"{value:.8g}")
+        (name, seed, f"{time_s:.6g}", element, quantity, unit, f"{value:.6g}")
         for name, result in zip(names, results, strict=True)
         for seed, time_s, element, quantity, unit, value in result.series_rows()
+        if (element, quantity) not in quiet
     ]
     folder.write_table("series.csv", header, rows)
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knobs import Setting, round_to_legal
 from signalstorm.experiments.engines import Engine
-from signalstorm.experiments.recommendation import SafeInterval
+from signalstorm.experiments.recommendation import Profile, SafeInterval
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storm_sets import Paired, Progress, meet
 
@@ -16,6 +16,17 @@ SHARE = 0.1
 """A value is safe while the mean cost of storms is at most this share above that of the recommended value."""
 _ROUNDS = 9
 """Halvings of the way to the end of the range."""
+
+
+class Sweep(NamedTuple):
+    """What moving one knob at a time has shown, by the knob's name."""
+
+    intervals: dict[str, SafeInterval]
+    """The intervals of knobs of numbers."""
+    words: dict[str, tuple[str, ...]]
+    """The safe words of knobs of words."""
+    profiles: dict[str, Profile]
+    """The cost of storms for every value tried, the recommended one among them."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ class _Side:
 
 def safe_intervals(
     space: SearchSpace, setting: Setting, storms: Paired, engine: Engine, progress: Progress | None = None
-) -> tuple[dict[str, SafeInterval], dict[str, tuple[str, ...]]]:
+) -> Sweep:
     """Find the safe interval of each searched knob by halving, all knobs and both sides at once.
 
     Args:
@@ -58,7 +69,7 @@ def safe_intervals(
         progress: Told after each round.
 
     Returns:
-        The intervals of knobs of numbers, and the safe words of knobs of words.
+        The intervals, the safe words, and the costs from which they come.
     """
     complete = space.identity(setting)
     values = {name: knob_value(name, complete) for name in space.knobs}
@@ -69,6 +80,13 @@ def safe_intervals(
     values_s = storms.values_of(meet(trials, storms.storms, engine))
     limit = float(values_s[0]) * (1.0 + SHARE)
     safe_words = {pair for pair, value_s in zip(words, values_s[1:], strict=True) if value_s <= limit}
+    costs: dict[str, dict[KnobValue, float]] = {name: {} for name in space.knobs}
+    for name, value in values.items():
+        known = complete.get(name) if value is None else value
+        if known is not None:
+            costs[name][known] = float(values_s[0])
+    for (name, word), value_s in zip(words, values_s[1:], strict=True):
+        costs[name].setdefault(word, float(value_s))
     for step in range(_ROUNDS):
         if progress is not None:
             progress("safe intervals", step, _ROUNDS)
@@ -79,13 +97,25 @@ def safe_intervals(
         legal = {i: candidate for i, (_, candidate) in tried.items() if candidate is not None}
         found = dict(zip(legal, storms.values_of(meet(list(legal.values()), storms.storms, engine)), strict=True))
         for i, (value, _) in tried.items():
+            if i in found:
+                costs[sides[i].knob][value] = float(found[i])
             sides[i] = sides[i].told(value, i in found and float(found[i]) <= limit)
     ends = {name: [side.safe for side in sides if side.knob == name] for name in space.knobs}
     intervals = {
         name: SafeInterval(unit=KNOBS[name].unit, low=min(safe), high=max(safe)) for name, safe in ends.items() if safe
     }
     good = {name: tuple(word for word in KNOBS[name].choices if (name, word) in safe_words) for name in space.knobs}
-    return intervals, {name: found for name, found in good.items() if found}
+    return Sweep(
+        intervals,
+        {name: found for name, found in good.items() if found},
+        {name: _profile(name, tried) for name, tried in costs.items() if len(tried) > 1},
+    )
+
+
+def _profile(name: str, costs: Mapping[KnobValue, float]) -> Profile:
+    """Return costs in the order of the values."""
+    order = sorted(costs, key=lambda value: KNOBS[name].choices.index(value) if isinstance(value, str) else value)
+    return Profile(unit=KNOBS[name].unit, values=tuple(order), value_s=tuple(round(costs[v], 3) for v in order))
 
 
 def _sides(name: str, value: float) -> Iterator[_Side]:

@@ -3,40 +3,45 @@
 How far one knob alone may move is in ``safe``.
 """
 
-from collections.abc import Sequence
-
-import numpy as np
-import optuna
+from collections.abc import Mapping, Sequence
 
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.knobs import Setting, round_to_legal
 from signalstorm.experiments.engines import Engine
-from signalstorm.experiments.recommendation import Interaction
+from signalstorm.experiments.recommendation import Interaction, Profile
 from signalstorm.experiments.safe import knob_value, moved
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storm_sets import Paired, Progress, meet
-from signalstorm.experiments.study import Study
 
-_FEWEST = 32
-"""Trials below which nothing is said."""
+_FLOOR = 0.01
+"""A change of cost below this share is none: by so much do settings differ that are as good as equal."""
 _SIDE = 5
 """Values of each knob on the map."""
 _REACH = 3.0
-"""The map reaches from a third of the recommended value to three times as much, as far as the range goes."""
+"""The map reaches from a third of the recommended value to three times as much, as far as the range goes, and on to the
+present value where that lies beyond."""
 
 
-def importance(study: Study) -> dict[str, float] | None:
-    """Return how much each knob matters for being among the best (PED-ANOVA, sums to 1); None if unknown."""
-    knobs = study.space.knobs
-    known = [trial for trial in study.frozen_trials() if trial.params]
-    if len(knobs) < 2 or len(known) < _FEWEST:
+def importance(profiles: Mapping[str, Profile]) -> dict[str, float] | None:
+    """Return how much each knob matters: the change of cost over its legal range, as a share of all knobs' changes.
+
+    One knob moves, the others stay as recommended: so a knob ranks high only where turning it from there changes
+    storms, which the map of two knobs and the safe intervals show too. Changes below a floor count as chance.
+
+    Args:
+        profiles: Costs of the values tried, by knob.
+
+    Returns:
+        Shares that sum to 1, or are all 0 where no knob changes anything; None with fewer than two knobs.
+    """
+    if len(profiles) < 2:
         return None
-    scratch = optuna.create_study()
-    for trial in known:  # by the first objective, which decides
-        row = optuna.create_trial(params=trial.params, distributions=trial.distributions, value=trial.values[0])
-        scratch.add_trial(row)
-    found = optuna.importance.get_param_importances(scratch)
-    return {name: round(float(found.get(name, 0.0)), 4) for name in knobs}
+    changes = {}
+    for name, profile in profiles.items():
+        least, most = min(profile.value_s), max(profile.value_s)
+        changes[name] = most - least if most - least >= _FLOOR * least else 0.0
+    total = sum(changes.values())
+    return {name: round(change / total, 4) if total > 0 else 0.0 for name, change in changes.items()}
 
 
 def interaction(
@@ -75,6 +80,9 @@ def interaction(
     told = None if progress is None else progress
     values_s = storms.values_of(meet(list(settings.values()), storms.storms, engine, "interaction", told))
     found = {cell: round(float(value), 3) for cell, value in zip(settings, values_s, strict=True)}
+    present, recommended = (
+        (_value(space, part, first), _value(space, part, second)) for part in (Setting({}), setting)
+    )
     return Interaction(
         knobs=(first, second),
         units=(KNOBS[first].unit, KNOBS[second].unit),
@@ -82,11 +90,13 @@ def interaction(
         second=tuple(columns),
         storms=len(storms.storms.numbers),
         value_s=tuple(tuple(found.get((i, j)) for j in range(len(columns))) for i in range(len(rows))),
+        present=present,
+        recommended=recommended,
     )
 
 
 def axis(space: SearchSpace, setting: Setting, name: str) -> Sequence[KnobValue]:
-    """Return the values of a knob on the map, the recommended one among them.
+    """Return the values of a knob on the map, the recommended one and, where it has one, the present one among them.
 
     Args:
         space: The search space.
@@ -96,14 +106,26 @@ def axis(space: SearchSpace, setting: Setting, name: str) -> Sequence[KnobValue]
     knob = space.knob(name)
     if knob.kind == "choice":
         return knob.choices
-    here = knob_value(name, space.identity(setting))
+    here, now = (knob_value(name, space.identity(part)) for part in (setting, Setting({})))
     if here is None:
         return ()
     low, high = max(knob.low, here / _REACH), min(knob.high, max(here * _REACH, knob.step * (_SIDE - 1)))
-    half = _SIDE // 2 + 1
-    if low > 0:
-        values = [*np.geomspace(low, here, half), *np.geomspace(here, high, half)]
-    else:
-        values = [here, *np.linspace(low, high, _SIDE)]
-    legal = [round_to_legal({name: float(value)})[name] for value in values]
+    if now is not None:
+        low, high = min(low, now), max(high, now)
+    values = [here, *_between(low, here, now), *_between(here, high, now)]
+    legal = [round_to_legal({name: value})[name] for value in values]
     return sorted(dict.fromkeys(legal), key=float)
+
+
+def _between(low: float, high: float, now: float | None) -> Sequence[float]:
+    """Return the ends of one half of an axis and a value between them: the present one if it lies there."""
+    if now is not None and low < now < high:
+        return low, now, high
+    return (low, (low * high) ** 0.5, high) if low > 0 else (low, (low + high) / 2, high)
+
+
+def _value(space: SearchSpace, setting: Setting, name: str) -> KnobValue | None:
+    """Return the value of a knob under a setting as it stands on the map."""
+    complete = space.identity(setting)
+    number = knob_value(name, complete)
+    return complete.get(name) if number is None else round_to_legal({name: number})[name]

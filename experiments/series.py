@@ -27,6 +27,24 @@ _COUNTERS = (
     ("network", "late rate", layout.K_LATE),
     ("gateway", "create-session request rate", layout.K_SESSIONS),
 )
+_SGSN_COUNTERS = (
+    ("network", "detach rate", layout.K_DETACH_NETWORK),
+    ("handsets", "detach rate", layout.K_DETACH_SUBSCRIBER),
+    ("handsets", "location refresh rate", layout.K_REFRESHES),
+    ("network", "failed refresh rate", layout.K_REFRESHES_FAILED),
+)
+"""Counted behind signalling links only."""
+_LINK_ROWS = (
+    layout.L_SUM_TX,
+    layout.L_SUM_RX,
+    layout.L_ADMITTED,
+    layout.L_SERVED,
+    layout.L_PEER,
+    layout.L_CONGESTED,
+)
+"""What is read of a link."""
+_LINK_POINTS = 120
+"""Points of a link's time series in a table: there are four for each link."""
 _QUEUE_LEVELS = (("waiting", 0), ("waiting stale", 1))
 _QUEUE_RATES = (("served rate", 2), ("served stale rate", 3), ("overflow rate", 4))
 
@@ -43,10 +61,12 @@ class Series:
     """By element and quantity: unit and numbers; a rate is the mean over the interval."""
 
     def rows(self) -> Iterator[tuple[int, float, str, str, str, float]]:
-        """Yield seed, time_s, element, quantity, unit, value."""
+        """Yield seed, time_s, element, quantity, unit, value; of links, which are many, means over longer intervals."""
         for (element, quantity), (unit, numbers) in self.values.items():
+            merge = -(-self.time_s.size // _LINK_POINTS) if "/" in element else 1
+            times, values = self.time_s[merge - 1 :: merge], means(numbers, merge)
             for column, seed in enumerate(self.seeds):
-                for time, value in zip(self.time_s, numbers[:, column], strict=True):
+                for time, value in zip(times, values[:, column], strict=True):
                     yield seed, float(time), element, quantity, unit, float(value)
 
 
@@ -54,18 +74,21 @@ class Series:
 class LinkStates:
     """What the kernel's records leave out: links and IMSI manager, looked at when each record was made."""
 
-    congested: Floats
-    """Whether each link is congested, 0 or 1, shape (records, links, rows)."""
-    imsimgr_cpu: Floats | None
-    """Smoothed utilisation of the IMSI manager, shape (records, rows); None without one."""
+    values: dict[tuple[str, str], tuple[str, Floats]]
+    """By element and quantity: unit and numbers of shape (records, rows); a rate is the mean since the record before.
+
+    Of each link: ``tx rate`` and ``rx rate`` of messages and answers, ``waiting`` messages that the peer has not taken,
+    and whether it is ``congested``, 0 or 1. Of the IMSI manager its smoothed ``CPU``.
+    """
 
 
 def run_watched(batch: Batch) -> LinkStates | None:
     """Run a batch that records to its last record, and look at the links after each; None where there are none."""
-    if batch.scenario.topology.links is None:
+    links = batch.scenario.topology.links
+    if links is None:
         return None
     table, tile = batch.plan.table, batch.plan.tile
-    offsets = [batch.plan.link_offset(i) + layout.L_CONGESTED * tile for i in range(int(table[layout.P_LINKS]))]
+    offsets = [batch.plan.link_offset(i) + row * tile for i in range(int(table[layout.P_LINKS])) for row in _LINK_ROWS]
     manager = int(table[layout.P_IMSIMGR])
     if manager >= 0:
         offsets.append(manager + layout.I_UTILISATION * tile)
@@ -75,8 +98,16 @@ def run_watched(batch: Batch) -> LinkStates | None:
         batch.run(every)
         seen.append(batch.read(offsets))
     states = np.array(seen).reshape(len(seen), len(offsets), batch.size)
-    links = int(table[layout.P_LINKS])
-    return LinkStates(states[:, :links], states[:, links] if manager >= 0 else None)
+    values: dict[tuple[str, str], tuple[str, Floats]] = {}
+    for i, name in enumerate(links.names()):
+        tx, rx, admitted, served, peer, congested = (states[:, i * len(_LINK_ROWS) + j] for j in range(len(_LINK_ROWS)))
+        values[name, "tx rate"] = ("1/s", _rate(tx, every * batch.dt))
+        values[name, "rx rate"] = ("1/s", _rate(rx, every * batch.dt))
+        values[name, "waiting"] = ("messages", admitted - served - peer)
+        values[name, "congested"] = ("on", congested)
+    if manager >= 0:
+        values["imsimgr", "CPU"] = ("share", states[:, -1])
+    return LinkStates(values)
 
 
 def series_of(batch: Batch, rows: npt.ArrayLike, seeds: Sequence[int], link_states: LinkStates | None = None) -> Series:
@@ -99,7 +130,8 @@ def series_of(batch: Batch, rows: npt.ArrayLike, seeds: Sequence[int], link_stat
     population = float(sum(group.size for group in batch.scenario.subscribers))
     has_gate = batch.plan.has_gate
     values: dict[tuple[str, str], tuple[str, Floats]] = {}
-    for element, quantity, row in _COUNTERS:
+    counters = _COUNTERS if batch.scenario.topology.links is None else (*_COUNTERS, *_SGSN_COUNTERS)
+    for element, quantity, row in counters:
         if element != "gate" or has_gate or quantity == "admitted rate":
             values[element, quantity] = ("1/s", _rate(records[:, row], interval_s))
     without = records[:, layout.RECORD_COUNTERS]
@@ -122,14 +154,23 @@ def series_of(batch: Batch, rows: npt.ArrayLike, seeds: Sequence[int], link_stat
             values[found.element, name] = (unit, _rate(numbers, interval_s) if found.counts else numbers)
     if link_states is not None:
         own = np.asarray(rows)
-        links = batch.scenario.topology.links
-        for i, name in enumerate(links.names() if links else ()):
-            values[name, "congested"] = ("on", link_states.congested[: len(time_s), i, own])
-        if link_states.imsimgr_cpu is not None:
-            values["imsimgr", "CPU"] = ("share", link_states.imsimgr_cpu[: len(time_s), own])
+        values |= {key: (unit, found[: len(time_s), own]) for key, (unit, found) in link_states.values.items()}
     return Series(tuple(seeds), time_s, values)
 
 
 def _rate(cumulative: Floats, interval_s: float) -> Floats:
     """Turn a cumulative count into the mean rate of each interval [1/s]."""
     return np.diff(cumulative, axis=0, prepend=0.0) / interval_s
+
+
+def means(numbers: Floats, merge: int) -> Floats:
+    """Replace each `merge` neighbours in time by their mean; a rest at the end is left out.
+
+    Args:
+        numbers: Shape (times, storms).
+        merge: How many become one.
+    """
+    if merge <= 1:
+        return numbers
+    whole = len(numbers) // merge * merge
+    return np.asarray(np.nanmean(numbers[:whole].reshape(-1, merge, numbers.shape[1]), axis=1))

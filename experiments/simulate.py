@@ -18,7 +18,7 @@ from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.alarms import alarm_rows
 from signalstorm.experiments.diagnosis import diagnose
-from signalstorm.experiments.evaluate import ROWS_PER_CALL, StormSet
+from signalstorm.experiments.evaluate import ROWS_PER_CALL, StormSet, ratios_to_bound
 from signalstorm.experiments.series import Series, run_watched, series_of
 
 Floats = npt.NDArray[np.float64]
@@ -73,8 +73,7 @@ class SimulationResult:
         """Return the result in JSON's own types: medians over storms, Kaplan-Meier percentiles of T."""
         o, scenario = self.outcomes, self.scenario
         population = float(sum(group.size for group in scenario.subscribers))
-        bounds = self.storms.lower_bounds_s
-        ratios = np.where(bounds > 0, self.restricted_s / np.where(bounds > 0, bounds, 1.0), np.nan)
+        ratios = ratios_to_bound(self.restricted_s, self.storms.lower_bounds_s)
         stormed = float(np.mean(o.stormed))
         return {
             "scenario": scenario.name,
@@ -90,7 +89,7 @@ class SimulationResult:
             "convergence_time_s": self._spread(self.convergence_time_s),
             "rmst_s": float(self.restricted_s.mean()),
             "lower_bound_s": _finite(self.lower_bound_s),
-            "ratio_to_lower_bound": _median(ratios[np.isfinite(ratios)]),
+            "ratio_to_lower_bound": _median(ratios),
             "t50_s": percentile(o.t50_s, 0.5),
             "t75_s": percentile(o.t75_s, 0.5),
             "t95_s": percentile(o.t95_s, 0.5),
@@ -116,6 +115,8 @@ class SimulationResult:
             "subscriber_hours_lost": _median(o.subscriber_hours_lost),
             "goodput_over_capacity": self._goodput(),
             "imsimgr_cpu_peak": _median(o.imsimgr_cpu_peak[np.isfinite(o.imsimgr_cpu_peak)]),
+            "db_cpu_peak": self._core("database_cpu_peak"),
+            "degraded_sessions": self._core("degraded"),
             "core": {name: _median(values) for name, values in o.core.items()},
             "peers": self._peers(),
             "links": self._links(),
@@ -140,6 +141,10 @@ class SimulationResult:
             "p90": percentile(times, 0.9),
         }
         return None if all(value is None for value in spread.values()) else spread
+
+    def _core(self, name: str) -> float | None:
+        """Median of a quantity of the core; None where the network does not have it."""
+        return _median(self.outcomes.core[name]) if name in self.outcomes.core else None
 
     def _links(self) -> list[dict[str, Any]]:
         """Medians per signalling link; ``share``: its part of what was sent to its STP."""
@@ -176,10 +181,17 @@ class SimulationResult:
         return _median(self.outcomes.successes / np.maximum(self.restricted_s, self.scenario.dt) / min(rates))
 
     def series_rows(self) -> Iterator[tuple[int, float, str, str, str, float]]:
-        """Yield the time series in long form: seed, time_s, element, quantity, unit, value."""
+        """Yield the time series in long form: seed, time_s, element, quantity, unit, value.
+
+        An alarm has a row when it is set, with 1, and when it is cleared, with 0.
+        """
         if self.series is None:
             raise ValueError("the run kept no time series: simulate with record=True")
-        return self.series.rows()
+        yield from self.series.rows()
+        for alarm in self.alarms:
+            for time_s, up in ((alarm["set_s"], 1.0), (alarm["cleared_s"], 0.0)):
+                if time_s is not None:
+                    yield alarm["seed"], time_s, alarm["element"], f"{alarm['kind']} alarm", "on", up
 
 
 @overload

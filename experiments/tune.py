@@ -171,8 +171,8 @@ class _Run:
         as_it_is, unseen = nominal(confirmed[0]), held_out(confirmed[1])
         safe_on = chosen.storms.first(self.budget.safe)
         present, recommended = complete(self.space, Setting({})), complete(self.space, setting)
-        intervals, words = safe_intervals(self.space, setting, safe_on, self.engine, self._tell)
-        shares, mapped_on = importance(self.study), chosen.storms.first(max(self.budget.safe // _MAP_SHARE, 1))
+        sweep = safe_intervals(self.space, setting, safe_on, self.engine, self._tell)
+        shares, mapped_on = importance(sweep.profiles), chosen.storms.first(max(self.budget.safe // _MAP_SHARE, 1))
         fresh = chosen.storms.storms.numbers
         return Recommendation(
             verdict=verdict(chosen, as_it_is, unseen),
@@ -184,10 +184,11 @@ class _Run:
             recommended=recommended,
             override=dict(setting),
             diff=diff(present, recommended),
-            safe_interval=intervals,
-            safe_words=words,
+            safe_interval=sweep.intervals,
+            safe_words=sweep.words,
             nominal=as_it_is,
             held_out=unseen,
+            profiles=sweep.profiles,
             importance=shares,
             pareto=pareto_set(trials, self.study.spec.pareto),
             interaction=interaction(self.space, setting, shares, mapped_on, self.engine, self._tell),

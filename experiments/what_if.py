@@ -13,6 +13,7 @@ from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.knobs import Setting, parse_set, validate
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
+from signalstorm.experiments.alarms import trap_lines
 
 if TYPE_CHECKING:
     from signalstorm.experiments.simulate import SimulationResult
@@ -159,6 +160,8 @@ def refuse_tune_folder(out: Path) -> None:
 def write_run(result: "SimulationResult", out: Path) -> None:
     """Write ``result.json``, ``series.csv`` and ``scenario.yaml`` of a simulated run.
 
+    Where storms set alarms, the log of each goes into ``traps/storm-N.txt``.
+
     Raises:
         InputError: If the folder cannot be written.
     """
@@ -171,6 +174,9 @@ def write_run(result: "SimulationResult", out: Path) -> None:
         write_atomic(out / "scenario.yaml", scenario_file.dump(result.scenario))
         write_atomic(out / "series.csv", table.getvalue())
         write_atomic(out / "result.json", json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+        for seed in dict.fromkeys(alarm["seed"] for alarm in result.alarms):
+            own = [alarm for alarm in result.alarms if alarm["seed"] == seed]
+            write_atomic(out / "traps" / f"storm-{seed}.txt", trap_lines(own, result.scenario.clock_start))
     except OSError as error:
         rule = f"must be a folder that can be written ({error.strerror})"
         raise wrong_input(rule, str(out), "give another --out", key="--out") from None

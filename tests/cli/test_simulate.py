@@ -34,10 +34,19 @@ def test_the_json_has_every_name_that_scripts_rely_on(capsys: pytest.CaptureFixt
         "convergence_time_s", "rmst_s", "lower_bound_s", "ratio_to_lower_bound", "t50_s", "t75_s", "t95_s",
         "peak_request_rate_per_s", "peak_admitted_rate_per_s", "second_wave_peak_per_s", "attempts",
         "attempts_per_subscriber", "admitted", "successes", "failures", "refused", "dropped", "expired", "detaches",
-        "subscriber_hours_lost", "goodput_over_capacity", "imsimgr_cpu_peak", "links", "alarms", "diagnosis",
+        "subscriber_hours_lost", "goodput_over_capacity", "imsimgr_cpu_peak", "db_cpu_peak", "links", "alarms",
+        "degraded_sessions", "diagnosis",
     } <= found.keys()  # fmt: skip
+    assert found["imsimgr_cpu_peak"] is None
+    assert found["db_cpu_peak"] is None
     assert found["seeds"] == [0, 1, 2, 3]
     assert found["lower_bound_s"] == pytest.approx(20.0, abs=0.05)
+
+
+def test_a_bound_beyond_the_horizon_gives_no_ratio(capsys: pytest.CaptureFixture[str]) -> None:
+    found = result(capsys, "lab-pcrf", "--horizon", "12")  # the PCRF alone needs 20 s
+    assert found["lower_bound_s"] is None
+    assert found["ratio_to_lower_bound"] is None
 
 
 def test_a_setting_changes_the_storm(capsys: pytest.CaptureFixture[str]) -> None:

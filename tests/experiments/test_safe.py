@@ -21,8 +21,8 @@ def intervals(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Intervals in a world where every legal setting is as good as any other."""
     monkeypatch.setattr(safe, "meet", lambda settings, *_: settings)
     storms = cast(Any, SimpleNamespace(storms=None, values_of=lambda settings: np.ones(len(settings))))
-    found, _ = safe.safe_intervals(search_space(load("incident-2014")), RECOMMENDED, storms, cast(Any, None))
-    return {name: (interval.low, interval.high) for name, interval in found.items()}
+    found = safe.safe_intervals(search_space(load("incident-2014")), RECOMMENDED, storms, cast(Any, None))
+    return {name: (interval.low, interval.high) for name, interval in found.intervals.items()}
 
 
 def test_time_outs_stay_in_order(intervals: dict[str, Any]) -> None:

@@ -37,7 +37,9 @@ def simulate(
     live: Annotated[
         bool, typer.Option("--live", help="First show a storm as it goes on, sped up; Ctrl-C ends the view.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="A folder for result.json, series.csv and scenario.yaml.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for result.json, series.csv, scenario.yaml and alarm logs.")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Check conservation in every step.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
