@@ -55,6 +55,11 @@ class DiffRow(Record):
     """Whether a command sets it."""
 
 
+IntervalEnd = Literal["cost", "range", "rule", "warning"]
+"""Why a safe interval ends: values beyond cost more, are outside the legal range, break a rule with another knob, or
+are warned of."""
+
+
 class SafeInterval(Record):
     """Values of one knob, the others as recommended, that cost at most 10 % of the restricted mean time."""
 
@@ -64,6 +69,27 @@ class SafeInterval(Record):
     """Smallest safe value next to the recommended one."""
     high: Number
     """Largest safe value next to the recommended one."""
+    low_end: IntervalEnd | None = None
+    """What is beyond `low`; null in records of older versions."""
+    high_end: IntervalEnd | None = None
+    """What is beyond `high`; null in records of older versions."""
+
+
+class GateRoom(Record):
+    """How far a recommended gate lies above the calm load, and how far that may grow, all else as in the scenario."""
+
+    gate_per_s: Number
+    """The gate's rate [per s]."""
+    calm_per_s: Number
+    """Attaches that meet the gate while everybody has service [per s]."""
+    room_share: Number
+    """The gate's rate over the calm load, less 1 [share]."""
+    holds_to_share: Number
+    """Growth of the calm load up to which the setting was seen to hold [share]."""
+    fails_from_share: Number | None
+    """Least growth seen at which it does not; null: it holds as far as was tried [share]."""
+    reason: str | None
+    """What happens there, in words."""
 
 
 class Profile(Record):

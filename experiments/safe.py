@@ -1,19 +1,22 @@
 """Safe intervals: how far one knob can move, the others as recommended, before storms cost 10 % more."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.knob_checks import warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knobs import Setting, round_to_legal
 from signalstorm.experiments.engines import Engine
-from signalstorm.experiments.recommendation import Profile, SafeInterval
+from signalstorm.experiments.recommendation import IntervalEnd, Profile, SafeInterval
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storm_sets import Paired, Progress, meet
 
 SHARE = 0.1
 """A value is safe while the mean cost of storms is at most this share above that of the recommended value."""
+_QUEUE_WAIT = "nop_queue_wait_s"
 _ROUNDS = 9
 """Halvings of the way to the end of the range."""
 
@@ -40,6 +43,8 @@ class _Side:
     """The nearest value known not to be safe; None while nothing is known."""
     end: float
     """The end of the range."""
+    why: IntervalEnd = "cost"
+    """Why the nearest value that is not safe is none."""
 
     @property
     def next(self) -> float | None:
@@ -51,9 +56,14 @@ class _Side:
         value = _legal(knob, middle)
         return None if value in (self.safe, self.unsafe) else value
 
-    def told(self, value: float, safe: bool) -> "_Side":
-        """Return the search after a value was tried."""
-        return replace(self, safe=value) if safe else replace(self, unsafe=value)
+    @property
+    def limit(self) -> IntervalEnd:
+        """What is beyond the last safe value."""
+        return "range" if self.safe == self.end else self.why
+
+    def told(self, value: float, why: IntervalEnd | None) -> "_Side":
+        """Return the search after a value was tried, None: it is safe."""
+        return replace(self, safe=value) if why is None else replace(self, unsafe=value, why=why)
 
 
 def safe_intervals(
@@ -91,18 +101,22 @@ def safe_intervals(
         if progress is not None:
             progress("safe intervals", step, _ROUNDS)
         asked = [(i, side.next) for i, side in enumerate(sides)]
-        tried = {i: (value, moved(space, setting, sides[i].knob, value)) for i, value in asked if value is not None}
+        tried = {i: value for i, value in asked if value is not None}
         if not tried:
             break
-        legal = {i: candidate for i, (_, candidate) in tried.items() if candidate is not None}
-        found = dict(zip(legal, storms.values_of(meet(list(legal.values()), storms.storms, engine)), strict=True))
-        for i, (value, _) in tried.items():
+        moves = {i: moved(space, setting, sides[i].knob, value) for i, value in tried.items()}
+        legal = {i: candidate for i, candidate in moves.items() if candidate is not None}
+        costs_s = storms.values_of(meet(list(legal.values()), storms.storms, engine)) if legal else ()
+        found = dict(zip(legal, costs_s, strict=True))
+        for i, value in tried.items():
             if i in found:
                 costs[sides[i].knob][value] = float(found[i])
-            sides[i] = sides[i].told(value, i in found and float(found[i]) <= limit)
-    ends = {name: [side.safe for side in sides if side.knob == name] for name in space.knobs}
+            sides[i] = sides[i].told(value, _why_not(sides[i].knob, value, complete, found.get(i, math.inf), limit))
     intervals = {
-        name: SafeInterval(unit=KNOBS[name].unit, low=min(safe), high=max(safe)) for name, safe in ends.items() if safe
+        low.knob: SafeInterval(
+            unit=KNOBS[low.knob].unit, low=low.safe, high=high.safe, low_end=low.limit, high_end=high.limit
+        )
+        for low, high in zip(sides[::2], sides[1::2], strict=True)
     }
     good = {name: tuple(word for word in KNOBS[name].choices if (name, word) in safe_words) for name in space.knobs}
     return Sweep(
@@ -118,6 +132,26 @@ def _profile(name: str, costs: Mapping[KnobValue, float]) -> Profile:
     return Profile(unit=KNOBS[name].unit, values=tuple(order), value_s=tuple(round(costs[v], 3) for v in order))
 
 
+def _why_not(
+    name: str, value: float, complete: Mapping[str, KnobValue], cost_s: float, limit_s: float
+) -> IntervalEnd | None:
+    """Return why a value is not safe, None if it is; a warning counts unless the recommended value carries it too.
+
+    Args:
+        name: The knob.
+        value: The value.
+        complete: The recommended setting.
+        cost_s: The cost of storms, infinite where the value is not legal beside the other knobs [s].
+        limit_s: The largest cost that counts as safe [s].
+    """
+    if math.isinf(cost_s):
+        return "rule"
+    if cost_s > limit_s:
+        return "cost"
+    warned = any(warn_rto({name: value})) and not any(warn_rto({name: complete.get(name, math.inf)}))
+    return "warning" if warned else None
+
+
 def _sides(name: str, value: float) -> Iterator[_Side]:
     knob = KNOBS[name]
     yield _Side(name, value, None, knob.low)
@@ -126,7 +160,7 @@ def _sides(name: str, value: float) -> Iterator[_Side]:
 
 def knob_value(name: str, complete: Mapping[str, KnobValue]) -> float | None:
     """Return the recommended value of a searched knob as a number, None for a word."""
-    if name == "nop_queue_wait_s":
+    if name == _QUEUE_WAIT:
         rate, queue = complete.get("nop_rate"), complete.get("nop_queue")
         if isinstance(rate, str | None) or isinstance(queue, str | None):
             return None
@@ -138,20 +172,21 @@ def knob_value(name: str, complete: Mapping[str, KnobValue]) -> float | None:
 def moved(space: SearchSpace, setting: Setting, name: str, value: Any) -> Setting | None:
     """Return the setting with one knob moved and the others kept, None if that is not legal."""
     values = dict(setting)
-    if name in ("nop_queue_wait_s", "nop_rate", "nop_wait_s"):
+    if name in (_QUEUE_WAIT, "nop_rate", "nop_wait_s"):
         values.pop("nop_queue", None)  # the queue follows, at the same seconds of the rate
     if name in ("nop_rate", "nop_wait_s") and "nop_queue" in setting:
-        wait_s = knob_value("nop_queue_wait_s", space.identity(setting))
-        values |= {} if wait_s is None else {"nop_queue_wait_s": wait_s}
+        wait_s = knob_value(_QUEUE_WAIT, space.identity(setting))
+        values |= {} if wait_s is None else {_QUEUE_WAIT: wait_s}
     try:
         there = space.overrides(round_to_legal({**values, name: value}))
     except InputError:
         return None
     # A value that is legal only with another knob moved along, such as an RTO-min above RTO-max, is not safe alone.
     before, after = space.identity(setting), space.identity(there)
-    alone = after.get(name, value) == value and all(
-        after.get(other) == before.get(other) for other in before if other not in (name, "nop_queue")
-    )
+    reached = knob_value(name, after) if name == _QUEUE_WAIT else after.get(name, value)
+    by_itself = name == "nop_wait_s" and "nop_queue" not in {**space.scenario.present, **setting}
+    kept = (name, "nop_queue") if name in (_QUEUE_WAIT, "nop_rate") or by_itself else (name,)
+    alone = reached == value and all(after.get(other) == before.get(other) for other in before if other not in kept)
     return there if alone else None
 
 

@@ -14,6 +14,7 @@ from signalstorm.experiments.export.command import Command
 from signalstorm.experiments.export.commands import NAMES, not_exported
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.source import Source
+from signalstorm.experiments.intervals import beyond, span
 from signalstorm.experiments.recommendation import Figures
 
 FILE = "runbook.md"
@@ -149,8 +150,7 @@ def _limits(source: Source) -> Iterator[str]:
     for sentence in source.record.diagnosis:
         yield f"- {_plain(sentence)}"
     for name, interval in source.record.safe_interval.items():
-        span = f"{interval.low:g} to {interval.high:g} {interval.unit}".rstrip()
-        yield f"- {_plain(name)} is safe from {span}; outside of it costs more than 10 %."
+        yield f"- {_plain(name)} is safe from {span(interval)}; {beyond(interval)}."
 
 
 def _block(todo: Sequence[Command], names: Mapping[str, str]) -> Iterator[str]:

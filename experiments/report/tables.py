@@ -7,6 +7,7 @@ from typing import Literal
 
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.experiments.export import releases, source, staros
+from signalstorm.experiments.intervals import safe_values
 from signalstorm.experiments.recommendation import Figures, Interaction, ParetoPoint, Spread, StormRow
 from signalstorm.experiments.report.curves import Chart, read_charts
 
@@ -51,7 +52,7 @@ class KnobRow:
     how: str
     """What changing it costs; for a what-if, that no command sets it."""
     safe: str
-    """The values that keep T within 10 % of the best, in words; empty where they are not known."""
+    """The values that keep T within 10 % of the best and are legal and not warned of, in words; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,7 @@ def _measures(present: Figures, recommended: Figures) -> Iterator[Measure]:
 
 
 def _knobs(run: source.Source) -> Iterator[KnobRow]:
-    safe = {name: f"{i.low:g} to {i.high:g} {i.unit}".rstrip() for name, i in run.record.safe_interval.items()}
-    safe |= {name: ", ".join(words) for name, words in run.record.safe_words.items()}
-    if "nop_queue_wait_s" in safe:
-        safe["nop_queue"] = f"{safe['nop_queue_wait_s']} of the rate"
+    safe = safe_values(run.record)
     for name, knob in KNOBS.items():
         if name in run.present or name in run.recommended:
             old, new = run.present.get(name), run.recommended.get(name)

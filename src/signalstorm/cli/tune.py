@@ -121,13 +121,12 @@ def _pair(part: Any, form: "Callable[[Figures], str]") -> tuple[str, str]:
 
 def _changes(record: "Recommendation") -> "Iterator[tuple[str, ...]]":
     from signalstorm.envs.model.knob_table import KNOBS
+    from signalstorm.experiments.intervals import safe_values
 
+    safe = safe_values(record)
     for row in record.diff:
-        safe = record.safe_interval.get(row.knob)
-        words = ", ".join(record.safe_words.get(row.knob, ()))
-        interval = words if safe is None else f"{safe.low:g} to {safe.high:g}"
         values = ("-" if value is None else KNOBS[row.knob].text(value) for value in (row.present, row.recommended))
-        yield row.knob, *values, interval, row.change
+        yield row.knob, *values, safe.get(row.knob, ""), row.change
 
 
 def _spread(figures: "Figures") -> str:
