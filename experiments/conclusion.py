@@ -8,10 +8,11 @@ from signalstorm.experiments.choice import Choice
 from signalstorm.experiments.diagnosis import diagnose
 from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import Evaluation
-from signalstorm.experiments.recommendation import HeldOut, Nominal
+from signalstorm.experiments.recommendation import GateRoom, HeldOut, Nominal
+from signalstorm.experiments.room import in_words
 from signalstorm.experiments.search import rejected
 from signalstorm.experiments.search_space import SearchSpace
-from signalstorm.experiments.storm_sets import Budget, Paired, meet
+from signalstorm.experiments.storm_sets import Budget, Paired, longer, meet
 from signalstorm.experiments.trials import Trial
 
 
@@ -42,6 +43,7 @@ def conclusions(
     trials: Sequence[Trial],
     tried_on: Paired,
     confirmed: tuple[Evaluation, Evaluation],
+    room: GateRoom | None,
     budget: Budget,
     engine: Engine,
 ) -> Iterator[str]:
@@ -53,6 +55,7 @@ def conclusions(
         trials: All trials.
         tried_on: The storms of the trials.
         confirmed: Nominal and held-out evaluation, each of the present and the recommended setting.
+        room: How far the recommended gate lies above the calm load, if there are both.
         budget: How many storms were looked through.
         engine: Where storms run.
     """
@@ -64,6 +67,8 @@ def conclusions(
     for name, setting, evaluation, i in parts:
         for sentence in diagnose(evaluation.storms, space.identity(setting), evaluation.outcomes.pick(i)):
             yield f"{name}: {sentence}"
+    if room is not None:
+        yield f"{'recommended' if chosen.setting else 'present'} setting: {in_words(room)}"
     if chosen.guards_failed:
         yield _guards(chosen, budget, engine)
     if better := rejected(trials, tried_on):
@@ -75,11 +80,10 @@ def _guards(chosen: Choice, budget: Budget, engine: Engine) -> str:
     storms = chosen.storms
     times = meet([chosen.setting], storms.storms, engine).outcomes.convergence_time_s[0]
     horizon = watched_s(storms.storms.scenario)
-    ratios = (restricted(times, horizon) / storms.present_restricted_s)[storms.counted :]
+    own, present = (part[storms.counted :] for part in (restricted(times, horizon), storms.present_restricted_s))
     return (
-        f"rarely worse: on {chosen.guards_failed} of the {ratios.size} storms on which the present setting recovers "
-        f"most quickly, out of {len(budget.choice_scan)} looked through, the recommended setting takes up to "
-        f"{ratios.max() - 1:.0%} longer"
+        f"rarely worse: on {chosen.guards_failed} of the {own.size} storms on which the present setting is hardest to "
+        f"equal, out of {len(budget.choice_scan)} looked through, the recommended setting {longer(own, present)}"
     )
 
 

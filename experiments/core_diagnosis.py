@@ -128,7 +128,7 @@ def _crowd(scenario: Scenario, found: Mapping[str, float], attempts: float) -> I
 def _beyond_every_knob(scenario: Scenario) -> Iterator[str]:
     """A steady load above a server's capacity: every knob only chooses who is refused."""
     factor = max((f for _, f in scenario.churn_profile.points), default=1.0) if scenario.churn_profile else 1.0
-    load = factor * sum(group.size * group.churn_per_s for group in scenario.subscribers)
+    load = factor * sum(group.size * scenario.churn_per_s(group) for group in scenario.subscribers)
     for name, server in scenario.topology.servers().items():
         asked = load * (2 if name == "hss" else 1)
         if server.rate_per_s is not None and name != "pcrf_mate" and asked > server.rate_per_s:

@@ -10,9 +10,12 @@ from signalstorm.envs.model.metrics import Outcomes
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.core_diagnosis import diagnose_core
 from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.room import gate_and_calm
 
 _MUCH = 0.05
 """Share of wasted work, or of storms, worth a sentence."""
+_ROOM = 0.25
+"""A gate that lies less than this share above the calm load is worth a sentence."""
 _PINNED_SHARE = 0.7
 """A link congested for more than this share of the run does not recover by itself."""
 
@@ -30,6 +33,7 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         *_wasted(storms.scenario, outcomes),
         *_cliff(storms.scenario, setting),
         *_too_tight(outcomes),
+        *_little_room(storms.scenario, setting),
         *_stalled(storms.scenario, outcomes),
         *_acknowledgements(setting),
         *diagnose_core(storms.scenario, setting, outcomes),
@@ -76,6 +80,24 @@ def _cliff(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Iterator[str
         yield (
             f"the buffer of the PCRF holds {pcrf.buffer:g} messages, but only {useful:.0f} can be answered within "
             f"Tx = {tx_s:g} s: once full it answers too late for ever while load lasts"
+        )
+
+
+def _little_room(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Iterator[str]:
+    """A gate close above the calm load, or below it."""
+    found = gate_and_calm(scenario, setting)
+    if found is None or found[0] >= found[1] * (1.0 + _ROOM):
+        return
+    gate, calm = found
+    if gate < calm:
+        yield (
+            f"the gate of {gate:g}/s lies below the {calm:.0f} attaches/s of calm times: it keeps people out for ever, "
+            "storm or not"
+        )
+    else:
+        yield (
+            f"little room: the gate of {gate:g}/s lies {gate / calm - 1:.0%} above the {calm:.0f} attaches/s of calm "
+            "times; where these grow past it, it keeps people out for ever"
         )
 
 

@@ -228,7 +228,7 @@ class Search(Record):
     seeds: tuple[Whole, ...]
     """Storms over which a trial's value is the mean."""
     guards: tuple[Whole, ...]
-    """Further storms of a trial, on which the present setting comes closest to the lower bound."""
+    """Further storms of a trial, on which the present setting is hardest to equal."""
     choice: tuple[Whole, ...]
     """Fresh storms on which the best candidates were compared."""
     choice_guards: tuple[Whole, ...]
@@ -281,6 +281,8 @@ class Recommendation(Record):
     """Safe values of each searched knob of numbers, by its name."""
     safe_words: Mapping[str, tuple[str, ...]]
     """Safe words of each searched knob of words, by its name."""
+    gate_room: GateRoom | None = None
+    """The recommended gate and the calm load; null without a gate, a calm load, or in records of older versions."""
     nominal: Nominal
     """The scenario as it is."""
     held_out: HeldOut

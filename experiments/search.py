@@ -25,14 +25,12 @@ from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.racing import rival, run_batch
 from signalstorm.experiments.standing import Watch
-from signalstorm.experiments.storm_sets import Budget, Paired, Progress, find_guards, float_times, paired
+from signalstorm.experiments.storm_sets import Budget, Paired, Progress, find_guards, float_times, longer, paired
 from signalstorm.experiments.study import Study
 from signalstorm.experiments.trials import Claim, Proposal, Scores, Trial
 
 _log = logging.getLogger(__name__)
 
-_INSTANT_S = 1e-9
-"""Stands for the time of a present setting under which nothing storms [s]."""
 GAIN = 0.01
 """A setting is better than the present one if its value is at least this share below."""
 _BETTER = 1e-3
@@ -247,13 +245,13 @@ def rejected(trials: Sequence[Trial], storms: Paired) -> str | None:
         return None
     best = min(faster, key=lambda trial: (trial.worse, trial.value_s))
     horizon = watched_s(storms.storms.scenario)
-    ratios = restricted(float_times(best.times_s), horizon) / np.maximum(storms.present_restricted_s, _INSTANT_S)
+    times_s = restricted(float_times(best.times_s), horizon)
     knobs = ", ".join(f"{name}={value}" for name, value in best.setting.items())
     against = f" against {least:.1f} s of the best that is" if feasible else ""
     return (
-        f"faster on average but not never worse: {knobs} comes to {best.value_s:.1f} s{against}, but takes up to "
-        f"{ratios.max() - 1:.0%} longer than the present setting on {best.worse} of {len(best.times_s)} storms, "
-        "where the present one recovers by itself"
+        f"faster on average but not never worse: {knobs} comes to {best.value_s:.1f} s{against}, but is worse on "
+        f"{best.worse} of {len(best.times_s)} storms, where the present one recovers by itself: it "
+        f"{longer(times_s, storms.present_restricted_s)}"
     )
 
 

@@ -103,7 +103,7 @@ class SearchSpace:
         The gate lets through what the narrowest server can do, or somewhat more, and holds the rest for as long as
         it may; and the gateway waits for the policy server as long as it takes to work off a full buffer. Behind
         signalling links the present setting is moved to the advised limits of the retransmission time-out, as it is
-        and with a gate that lets through what the links carry, or somewhat more.
+        and with a gate that lets through what the links carry, or somewhat more; and to its RTO-min for all three.
         """
         defaults = {name: _default(KNOBS[name]) for name in self.knobs}
         rates, patience = self._bottleneck_rates(), self._buffer_patience_s()
@@ -123,6 +123,13 @@ class SearchSpace:
         base = self.present_point or {name: _default(KNOBS[name]) for name in self.knobs}
         advised = [{name: ms for name, ms in limits.items() if name in self.knobs} for limits in _ADVICE_MS]
         moved = [{**base, **limits} for limits in advised if limits]
+        if self.scenario.topology.links is not None:
+            # What counts in calm times, RTO-min, stays: what is no storm today then stays none.
+            least = self.identity({})["rto_min_ms"]
+            kept: dict[str, KnobValue] = {
+                name: least for name in ("rto_initial_ms", "rto_max_ms") if name in self.knobs
+            }
+            yield from [{**base, **round_to_legal(kept)}] if kept else []
         yield from moved
         if "nop_rate" in self.knobs:
             for rate in self._link_rates():

@@ -1,8 +1,8 @@
 """Which storms a study uses, and the comparison with the present setting, storm by storm.
 
 A storm on which the present setting recovers by itself, close to the lower bound, is where another setting can be
-slower. Such storms are rare, so a study looks for them among many and keeps the tightest as *guards*: every candidate
-has to meet them too.
+slower; one of which it makes nothing, where another can make a storm. Such storms are rare, so a study looks for them
+among many and keeps the tightest as *guards*: every candidate has to meet them too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -153,6 +153,21 @@ def is_worse(restricted_s: Floats, present_s: Floats, tolerance: float = TOLERAN
     return np.asarray(restricted_s > present_s * (1.0 + tolerance) + 1e-9)
 
 
+def longer(restricted_s: Floats, present_s: Floats) -> str:
+    """Say how much longer storms take than under the present setting, and how many are new.
+
+    Args:
+        restricted_s: Restricted times, shape (storms,) [s].
+        present_s: Those of the present setting, of the same shape.
+    """
+    known = present_s > 0
+    most = float((restricted_s[known] / present_s[known]).max(initial=0.0)) - 1.0
+    new = int((restricted_s[~known] > 0).sum())
+    parts = [f"takes up to {most:.0%} longer than the present setting"] if most > 0 or new == 0 else []
+    parts += [f"has a storm on {new} on which the present setting has none"] if new else []
+    return " and ".join(parts)
+
+
 def paired(
     scenario: Scenario, numbers: Sequence[int], guards: Sequence[int], engine: Engine, risk: Risk = "mean"
 ) -> Paired:
@@ -166,7 +181,10 @@ def paired(
 
 
 def find_guards(scenario: Scenario, scan: Sequence[int], count: int, engine: Engine) -> list[int]:
-    """Return the storms on which the present setting comes closest to the lower bound.
+    """Return the storms on which the present setting is hardest to equal.
+
+    Half of them are those that it ends closest to their lower bound; half are those of which it makes no storm at all,
+    the busiest first, for which a gate or a timer may be too tight. Where one kind is rare the other makes up for it.
 
     Args:
         scenario: The nominal scenario.
@@ -177,12 +195,18 @@ def find_guards(scenario: Scenario, scan: Sequence[int], count: int, engine: Eng
     if count == 0 or len(scan) == 0:
         return []
     storms = StormSet(scenario, tuple(scan), vary=True)
-    times = engine.evaluate([{}], storms).outcomes.convergence_time_s[0]
-    ended = np.flatnonzero(~np.isnan(times))
+    outcomes = engine.evaluate([{}], storms).outcomes
+    times = outcomes.convergence_time_s[0]
+    calm = np.flatnonzero(times == 0)
+    busiest = calm[np.argsort(-outcomes.peak_request_rate_per_s[0][calm], kind="stable")]
+    ended = np.flatnonzero(times > 0)
     soonest = ended[np.argsort(times[ended], kind="stable")][: _NARROWED * count]
     bounds = np.array([lower_bound_s(storms.scenarios[i]) for i in soonest])
     tightness = times[soonest] / np.maximum(bounds, storms.scenario.dt)
-    return sorted(storms.numbers[i] for i in soonest[np.argsort(tightness, kind="stable")][:count])
+    tightest = soonest[np.argsort(tightness, kind="stable")]
+    half = max(count // 2, count - tightest.size)
+    few = [*busiest[:half], *tightest[: count - min(half, busiest.size)]]
+    return sorted(storms.numbers[i] for i in few)
 
 
 def meet(

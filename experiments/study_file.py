@@ -118,7 +118,7 @@ class Confirmation(Part):
     storms: Positive = 200
     """Storms of that comparison."""
     guards: Whole = 48
-    """Further storms of it, on which the present setting comes closest to the lower bound."""
+    """Further storms of it, on which the present setting is hardest to equal."""
     held_out: Positive = 100
     """Storms that no choice has seen."""
     safe: Positive = 50

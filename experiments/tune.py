@@ -27,6 +27,7 @@ from signalstorm.experiments.confirm import complete, confirm, diff, held_out, n
 from signalstorm.experiments.engines import Engine, make_engine
 from signalstorm.experiments.pareto import pareto_set
 from signalstorm.experiments.recommendation import FILE, Recommendation, ScenarioName, Search, digest, load, save
+from signalstorm.experiments.room import gate_room
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
 from signalstorm.experiments.safe import safe_intervals
 from signalstorm.experiments.search import prepare, search
@@ -173,6 +174,8 @@ class _Run:
         present, recommended = complete(self.space, Setting({})), complete(self.space, setting)
         sweep = safe_intervals(self.space, setting, safe_on, self.engine, self._tell)
         shares, mapped_on = importance(sweep.profiles), chosen.storms.first(max(self.budget.safe // _MAP_SHARE, 1))
+        self._tell("room above the calm load", 0, 1)
+        room = gate_room(scenario, setting, recommended)
         fresh = chosen.storms.storms.numbers
         return Recommendation(
             verdict=verdict(chosen, as_it_is, unseen),
@@ -186,6 +189,7 @@ class _Run:
             diff=diff(present, recommended),
             safe_interval=sweep.intervals,
             safe_words=sweep.words,
+            gate_room=room,
             nominal=as_it_is,
             held_out=unseen,
             profiles=sweep.profiles,
@@ -202,7 +206,7 @@ class _Run:
                 sampler=sampling.in_words(self.study.spec.sampler),
                 seconds=self._seconds(),
             ),
-            diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, self.budget, self.engine)),
+            diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, room, self.budget, self.engine)),
             versions=installed_versions(),
         ).sealed(self.folder.digests(run_files.SEARCHED))
 

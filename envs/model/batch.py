@@ -287,7 +287,7 @@ class Batch:
             for row, values in columns.items():
                 self._put(self.plan.peer_offset(p), row, values)
         for c, part in enumerate(self._parts):
-            churn = [{0: s.subscribers[part.group].churn_per_s * self.dt} for s in self._storms]
+            churn = [{0: s.churn_per_s(s.subscribers[part.group]) * self.dt} for s in self._storms]
             self._put(int(table[at + core_layout.X_CHURN]), c, self._column(churn)[0])
         points = int(table[at + core_layout.X_POINTS])
         profiles = [s.churn_profile.points for s in self._storms if s.churn_profile]

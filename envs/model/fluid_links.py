@@ -59,7 +59,7 @@ def _work(scenario: Scenario, time: Floats) -> Floats:
         for event in scenario.timeline:
             if isinstance(event, HlrResetEvent):
                 after = time >= event.time_s
-                gone = _cumulative((activity + group.churn_per_s) * after)
+                gone = _cumulative((activity + scenario.churn_per_s(group)) * after)
                 flagged = np.where(
                     after, flagged * (1.0 - event.share) + event.share * registered * np.exp(-gone), flagged
                 )
@@ -68,9 +68,9 @@ def _work(scenario: Scenario, time: Floats) -> Floats:
                 within = (time >= event.time_s) & (time < event.time_s + spread)
                 work += attach * within * event.share * registered / spread
         # Exact within a step, however soon they become active.
-        leaving = np.maximum(activity + group.churn_per_s, 1e-12) * _STEP_S
+        leaving = np.maximum(activity + scenario.churn_per_s(group), 1e-12) * _STEP_S
         confirmed = -np.expm1(-leaving) / leaving * activity * np.minimum(flagged, registered)
-        work += refresh * confirmed + attach * group.churn_per_s * registered
+        work += refresh * confirmed + attach * scenario.churn_per_s(group) * registered
     return work
 
 

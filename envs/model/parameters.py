@@ -177,7 +177,7 @@ def class_columns(scenario: Scenario, part: KernelClass) -> dict[int, float]:
     rows[layout.C_POWER_LOW], rows[layout.C_POWER_HIGH] = timers(group.power_cycle_s, dt)
     rows[layout.C_REATTACH] = max(round(group.reattach_s / dt), 1)
     rows[layout.C_HONOURS] = group.honours_t3346_share if part.honours is None else float(part.honours)
-    rows[layout.C_CHURN] = group.churn_per_s * dt
+    rows[layout.C_CHURN] = scenario.churn_per_s(group) * dt
     rows[layout.C_SIZE] = part.size(scenario)
     spread = min(refused[1] - refused[0], silent[1] - silent[0])
     rows[layout.C_SCATTER] = 1.0 / max(SCATTER_SHARE * spread, 1.0) if spread > 1.0 else 0.0

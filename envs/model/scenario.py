@@ -39,7 +39,7 @@ _PROSE = {"description", "source", "fitted"}
 """Fields that change no result and therefore not the hash either."""
 _CHANGED = "changed"
 """Validation context of a scenario made from a checked one: its variation is not checked again."""
-_VARIABLE = ("subscribers", "demand", "trigger", "timeline", "activity", "topology")
+_VARIABLE = ("subscribers", "demand", "trigger", "timeline", "activity", "churn_scale", "topology")
 """Fields whose parts may differ from storm to storm."""
 
 
@@ -81,6 +81,8 @@ class Scenario(Part):
     """What happens, in any order."""
     activity: Activity | None = None
     """When flagged subscribers become active; null: they never refresh."""
+    churn_scale: Positive = 1.0
+    """Factor on the power-cycles of every class, and so on the calm load; what a variation may move."""
     churn_profile: ChurnProfile | None = None
     """How the rate of power-cycles moves over the day; null: it does not."""
     topology: Topology
@@ -117,6 +119,10 @@ class Scenario(Part):
     def dt(self) -> float:
         """The step of a run [s]."""
         return self.step_s_default() if self.step_s is None else self.step_s
+
+    def churn_per_s(self, group: SubscriberClass) -> float:
+        """Return the rate at which each registered subscriber of a class power-cycles [per s]."""
+        return self.churn_scale * group.churn_per_s
 
     def step_s_default(self) -> float:
         """Return the step of the default rule [s]."""

@@ -104,7 +104,7 @@ def test_behind_links_the_advised_time_outs_are_tried_first_all_three_together()
     space = search_space(INCIDENT)
     settings_ = [space.setting(point) for point in space.start_points]
     limits = [(s["rto_min_ms"], s["rto_initial_ms"], s["rto_max_ms"]) for s in settings_]
-    assert {(500, 500, 500), (1000, 3000, 5000), (1000, 3000, 60000)} == set(limits)
+    assert {(500, 500, 500), (1000, 3000, 5000), (1000, 1000, 1000), (1000, 3000, 60000)} == set(limits)
     assert {setting["nop_rate"] for setting in settings_} == {500, 529, 794}
     assert space.present_point is not None
     assert len({space.identity(setting) for setting in settings_}) == len(settings_) < 16

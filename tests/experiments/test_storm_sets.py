@@ -7,8 +7,8 @@ from signalstorm.envs.model.metrics import lower_bound_s
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.experiments.engines import Threads
 from signalstorm.experiments.evaluate import StormSet, evaluate
-from signalstorm.experiments.storm_sets import Budget, find_guards, float_times, is_worse, paired, plain_times
-from tests.experiments.tuning import small_scenario
+from signalstorm.experiments.storm_sets import Budget, find_guards, float_times, is_worse, longer, paired, plain_times
+from tests.experiments.tuning import cycling, small_scenario
 
 
 def test_worse_means_more_than_2_per_cent_longer() -> None:
@@ -25,6 +25,28 @@ def test_guards_are_the_storms_nearest_to_their_bound() -> None:
     times = evaluate([{}], storms).outcomes.convergence_time_s[0]
     tightness = {n: t / lower_bound_s(s) for n, t, s in zip(scan, times, storms.scenarios, strict=True) if t == t}
     assert set(guards) == set(sorted(tightness, key=lambda n: tightness[n])[:3])
+
+
+def test_half_of_the_guards_are_busy_storms_that_the_present_setting_makes_nothing_of() -> None:
+    """Some of the servers take a pulse of detaches in their stride."""
+    scenario = cycling(variation={"timeline.0.share": [0.001, 0.1], "churn_scale": [0.5, 1.5]})
+    storms = StormSet(scenario, tuple(range(16)), vary=True)
+    outcomes = evaluate([{}], storms).outcomes
+    times, peaks = outcomes.convergence_time_s[0], outcomes.peak_request_rate_per_s[0]
+    calm = np.flatnonzero(times == 0)
+    assert 3 < calm.size < 13
+    guards = find_guards(scenario, range(16), 6, Threads())
+    assert len(set(guards)) == 6
+    assert set(calm[np.argsort(-peaks[calm], kind="stable")][:3]) == set(guards) & set(calm)
+
+
+def test_how_much_longer() -> None:
+    now, then = np.array([0.0, 0.0, 100.0, 50.0]), np.array([0.0, 7.0, 127.0, 50.0])
+    assert longer(then, now) == (
+        "takes up to 27% longer than the present setting and has a storm on 1 on which the present setting has none"
+    )
+    assert longer(np.array([5.0]), np.array([0.0])) == "has a storm on 1 on which the present setting has none"
+    assert longer(now, now) == "takes up to 0% longer than the present setting"
 
 
 def test_no_guards_wanted_no_guards_found() -> None:

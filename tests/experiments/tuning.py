@@ -1,6 +1,7 @@
 """A storm small enough to be tuned in a second or two."""
 
 from pathlib import Path
+from typing import Any
 
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.scenario import Scenario
@@ -24,6 +25,24 @@ def small_scenario(name: str = "small-lab") -> Scenario:
     """Return 300 handsets against a PCRF whose answers from a full buffer come too late."""
     return scenario_file.load("lab-pcrf").with_fields(
         {"name": name, "subscribers.handset.size": 300, "horizon_s": 60.0, "topology.pcrf.buffer": 110.0}
+    )
+
+
+def cycling(**fields: Any) -> Scenario:
+    """Ten thousand registered subscribers who power-cycle 50 times a second, and a reset of half of them."""
+    data = scenario_file.load("lab-pcrf").model_dump(mode="json", exclude={"fitted", "variation", "demand"})
+    data["subscribers"][0] |= {"size": 10_000, "registered_share": 1.0, "churn_per_s": 0.005}
+    data["topology"]["pcrf"] |= {"rate_per_s": 400.0, "buffer": None}
+    return Scenario.model_validate(
+        {
+            **data,
+            "name": "cycling",
+            "closed": False,
+            "trigger": {"kind": "mass_detach", "time_s": 100.0},
+            "timeline": [{"kind": "mass_detach", "time_s": 100.0, "share": 0.2, "spread_s": 10.0}],
+            "convergence": {},
+            **fields,
+        }
     )
 
 

@@ -102,7 +102,7 @@ class Network:
         described = section(self._scenario, "churn_profile")
         profile = Profile(described["points"]) if described else None
         for fields in self._scenario["subscribers"]:
-            per_s = value(fields, "churn_per_s", 0.0)
+            per_s = value(fields, "churn_per_s", 0.0) * value(self._scenario, "churn_scale", 1.0)
             if per_s > 0.0:
                 self.env.process(self.population.churn(fields["name"], per_s, profile))
 
