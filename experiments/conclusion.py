@@ -8,6 +8,7 @@ from signalstorm.experiments.choice import Choice
 from signalstorm.experiments.diagnosis import diagnose
 from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import Evaluation
+from signalstorm.experiments.patience import fails_sooner
 from signalstorm.experiments.recommendation import GateRoom, HeldOut, Nominal
 from signalstorm.experiments.room import in_words
 from signalstorm.experiments.search import rejected
@@ -67,6 +68,9 @@ def conclusions(
     for name, setting, evaluation, i in parts:
         for sentence in diagnose(evaluation.storms, space.identity(setting), evaluation.outcomes.pick(i)):
             yield f"{name}: {sentence}"
+    if chosen.setting:
+        for sentence in fails_sooner(space.identity(chosen.setting), space.identity(Setting({}))):
+            yield f"recommended setting: {sentence}"
     if room is not None:
         yield f"{'recommended' if chosen.setting else 'present'} setting: {in_words(room)}"
     if chosen.guards_failed:

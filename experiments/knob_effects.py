@@ -51,6 +51,7 @@ _DEAD_LINK = {
         {"kind": "link_down", "target": "stp2", "time_s": 7000.0, "noticed": False},
     ],
 }
+_CALM = {"horizon_s": 6000.0, "churn_scale": 0.02}
 _DEAD_FROM_THE_START = {
     "horizon_s": 6500.0,
     "timeline": [{"kind": "link_down", "target": "stp1/slc1", "time_s": 0.0, "noticed": False}],
@@ -77,6 +78,7 @@ CASES = (
     Case("rto_initial_ms", "incident-2014", 1000, 60_000, {"max_assoc_retx": 1}, _DEAD_FROM_THE_START),
     Case("rto_max_ms", "incident-2014", 5000, 60_000, {}, _LINKS),
     Case("max_assoc_retx", "incident-2014", 0, 10, {}, _DEAD_LINK),
+    Case("sack_period_ms", "incident-2014", 50, 200, {"rto_min_ms": 100}, _CALM),
     Case("pcrf_rate_per_s", "lab-pcrf", 50, 100),
     Case("dra_peer_limit_per_s", "dra-db-cpu", 500, "off"),
     Case("dra_ccr_i_limit_per_s", "dra-db-cpu", 200, "off"),
@@ -133,7 +135,7 @@ class Effect:
 
 
 def effect_of(case: Case) -> Effect:
-    """Run a case and return the outcome that moved most: time to recover, hours lost, requests, notifications lost."""
+    """Run a case and return the outcome that moved most: time to recover, hours lost, requests, messages, resends."""
     scenario = scenario_file.load(case.scenario)
     scenario = scenario.with_fields(case.fields) if case.fields else scenario
     low, high = simulate(scenario, [{**case.others, case.knob: value} for value in (case.low, case.high)], STORMS)
@@ -148,6 +150,8 @@ def _outcomes(result: SimulationResult) -> Iterator[tuple[str, float]]:
     yield "time to recover, at most the horizon [s]", float(result.restricted_s.mean())
     yield "subscriber-hours lost", float(np.mean(result.outcomes.subscriber_hours_lost))
     yield "requests", float(np.mean(result.outcomes.attempts))
+    if result.outcomes.link_resent:
+        yield "messages sent again in vain", float(np.mean(sum(result.outcomes.link_resent.values())))
     if "ddn_dropped" in result.outcomes.core:
         yield "notifications dropped", float(np.mean(result.outcomes.core["ddn_dropped"]))
 

@@ -148,8 +148,8 @@ def _why_not(
         return "rule"
     if cost_s > limit_s:
         return "cost"
-    warned = any(warn_rto({name: value})) and not any(warn_rto({name: complete.get(name, math.inf)}))
-    return "warning" if warned else None
+    known = {finding.path for finding in warn_rto(complete)}
+    return "warning" if any(finding.path not in known for finding in warn_rto({**complete, name: value})) else None
 
 
 def _sides(name: str, value: float) -> Iterator[_Side]:

@@ -80,13 +80,14 @@ def check_core(values: Mapping[str, Any]) -> Iterator[Finding]:
 
 def warn_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield a finding for each limit of the retransmission time-out that the peer's acknowledgements may outlast."""
+    delay_ms = values.get("sack_period_ms", ACKNOWLEDGEMENT_DELAY_MS)
     for name in RTO_NAMES:
-        if name in values and values[name] <= ACKNOWLEDGEMENT_DELAY_MS:
+        if name in values and values[name] <= delay_ms:
             rule = (
-                f"should be above {ACKNOWLEDGEMENT_DELAY_MS} ms, for which a peer may hold an acknowledgement back: "
+                f"should be above {delay_ms:g} ms, for which a peer may hold an acknowledgement back: "
                 "what was received is sent again (RFC 9260 6.2, 6.3.1)"
             )
-            way_out = f"give at least {ACKNOWLEDGEMENT_DELAY_MS + 100} ms"
+            way_out = f"give at least {100 * math.floor(delay_ms / 100 + 1):g} ms"
             yield Finding((name,), rule, Shown(f"{values[name]:g} ms"), way_out)
 
 

@@ -125,7 +125,7 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
             )
             values["nop_queue"] = queue
     if topology.links is not None:
-        for name in ("rto_min_ms", "rto_initial_ms", "rto_max_ms", "max_assoc_retx"):
+        for name in ("rto_min_ms", "rto_initial_ms", "rto_max_ms", "max_assoc_retx", "sack_period_ms"):
             values[name] = merged.get(name, getattr(topology.links, name))
         findings += check_rto(values)
         if findings:

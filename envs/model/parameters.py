@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from signalstorm.envs.model import core_parameters
 from signalstorm.envs.model.kernels import layout
-from signalstorm.envs.model.knob_table import ACKNOWLEDGEMENT_DELAY_MS
 from signalstorm.envs.model.knobs import OFF, resolve
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_parts import GprsLadder, LaboratoryLadder
@@ -40,6 +39,7 @@ SETTING_FIELDS = (
     "rto_initial_ms",
     "rto_max_ms",
     "max_assoc_retx",
+    "sack_period_ms",
     *core_parameters.NAMES,
 )
 """Order of the numbers in a setting vector; NaN: the scenario's own field holds."""
@@ -316,6 +316,7 @@ def link_columns(scenario: Scenario, links: Links, link: int) -> dict[str, float
         "rto_initial_ms": links.rto_initial_ms,
         "rto_max_ms": links.rto_max_ms,
         "max_assoc_retx": float(links.max_assoc_retx),
+        "sack_period_ms": links.sack_period_ms,
         "map_timer_s": links.map_timer_s,
     }
 
@@ -340,7 +341,7 @@ def link_rows(fields: Mapping[str, Floats], settings: Floats, dt: float) -> dict
         layout.L_RTO_MAX: steps("rto_max_ms"),
         layout.L_RETRANSMISSIONS: _override(fields["max_assoc_retx"], knob["max_assoc_retx"]),
         layout.L_PATIENCE: np.maximum(np.rint(fields["map_timer_s"] / dt), 1.0),
-        layout.L_ACK_DELAY: np.full_like(fields["window"], ACKNOWLEDGEMENT_DELAY_MS / 1000.0 / dt),
+        layout.L_ACK_DELAY: steps("sack_period_ms"),
         layout.L_HOLD: np.full_like(fields["window"], max(round(ALARM_HOLD_S / dt), 1)),
     }
 

@@ -97,7 +97,8 @@ def warnings(scenario: "Scenario") -> Iterator[Finding]:
         shown = Shown(f"(latency_s={pcrf.latency_s:g} s, gateway.tx_s={gateway.tx_s:g} s)")
         yield Finding(("topology", "pcrf", "latency_s"), rule, shown, "raise tx_s unless that is meant")
     if scenario.topology.links:
-        for found in warn_rto(_rto(scenario)):
+        period = scenario.present.get("sack_period_ms", scenario.topology.links.sack_period_ms)
+        for found in warn_rto({**_rto(scenario), "sack_period_ms": period}):
             yield found._replace(path=_rto_path(scenario, found))
 
 

@@ -137,6 +137,8 @@ class Links(Part):
     """RTO-max [ms]."""
     max_assoc_retx: Whole = 10
     """Retransmissions in a row beyond which an association fails [retransmissions]."""
+    sack_period_ms: NotNegative = 200.0
+    """How long acknowledgements are held back for a second packet, at both ends [ms]."""
     map_timer_s: Positive = 30.0
     """MAP operation timer of the SGSN [s]."""
     answer_loss_share: Share = 0.0

@@ -8,6 +8,7 @@ from signalstorm.envs.model.knobs import effective_queue
 from signalstorm.experiments.export.command import Command
 from signalstorm.experiments.export.core_commands import core_commands
 from signalstorm.experiments.export.releases import Release
+from signalstorm.experiments.patience import fails_sooner
 
 Values = Mapping[str, KnobValue]
 
@@ -50,7 +51,7 @@ _SCTP_COMMANDS = {
     "rto_initial_ms": "sctp-rto-initial",
     "rto_max_ms": "sctp-rto-max",
 }
-_RETRANSMISSIONS = "max_assoc_retx"
+_RETRANSMISSIONS, _SACK_PERIOD = "max_assoc_retx", "sack_period_ms"
 _SGSN_GATE = (
     "network-overload-protection sgsn-new-connections-per-second {nop_rate} action {nop_action} "
     "queue-size {nop_queue} wait-time {nop_wait_s}"
@@ -180,7 +181,7 @@ def _sgsn_gate(target: Values) -> Iterator[Command]:
 
 def _links(target: Values, other: Values) -> Iterator[Command]:
     """Yield the commands of one PSP, in an order in which RTO-min <= RTO-initial <= RTO-max holds after each."""
-    changed = [name for name in (*RTO_NAMES, _RETRANSMISSIONS) if _differs(target, other, name)]
+    changed = [name for name in (*RTO_NAMES, _RETRANSMISSIONS, _SACK_PERIOD) if _differs(target, other, name)]
     if not changed:
         return
     limits = [name for name in RTO_NAMES if name in changed]
@@ -190,6 +191,7 @@ def _links(target: Values, other: Values) -> Iterator[Command]:
     effect = (
         "SERVICE-AFFECTING: the association is taken down and set up again, one PSP at a time: repeat this block "
         "for each, and go on once it is in service",
+        *(f"WARNING: {sentence}" for sentence in fails_sooner(target, other)),
     )
     yield Command("mme", PSP_MODES, "no associate", (), source, effect)
     if _RETRANSMISSIONS in changed:
@@ -204,6 +206,8 @@ def _links(target: Values, other: Values) -> Iterator[Command]:
             (),
             seen,
         )
+    if _SACK_PERIOD in changed:
+        yield _sack_period(round(_number(target, _SACK_PERIOD)))
     for name in [*lowered, *raised]:
         value, knob = round(_number(target, name)), KNOBS[name]
         units = round(value / knob.command_unit)
@@ -211,6 +215,18 @@ def _links(target: Values, other: Values) -> Iterator[Command]:
         doubts = ("the range, which is not published for a PSP",) if name == "rto_initial_ms" else ()
         yield Command("mme", PSP_MODES, f"{_SCTP_COMMANDS[name]} {units}", (name,), knob.source, notes, doubts)
     yield Command("mme", PSP_MODES, "associate asp instance {asp}", (), source)
+
+
+def _sack_period(period_ms: int) -> Command:
+    """Return the command for the period of acknowledgements, in 100 ms where it is a multiple of that."""
+    whole = period_ms % 100 == 0
+    units, unit_ms = (period_ms // 100, 100) if whole else (period_ms // 10, 10)
+    doubts = ["that the STP is set alike: this line sets the box's own end, and what RTO must exceed is the STP's"]
+    if period_ms == 0:
+        doubts.append("that 0 means at once: in an SCTP template the box takes it for 10 ms")
+    line = f"sctp-sack-period {'' if whole else 'units-10ms '}{units}"
+    notes = (f"{units} units of {unit_ms} ms = {period_ms} ms",)
+    return Command("mme", PSP_MODES, line, (_SACK_PERIOD,), KNOBS[_SACK_PERIOD].source, notes, tuple(doubts))
 
 
 def _gate_doubts(release: Release) -> Iterator[str]:

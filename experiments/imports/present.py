@@ -17,7 +17,7 @@ from signalstorm.experiments.imports.troubles import is_script
 SELECTORS = (grammar.MME, grammar.EGTP, grammar.POLICY, grammar.PSP, grammar.PEER_SERVER, grammar.SS7, grammar.CONTEXT)
 """Kinds of objects among which ``--name`` can choose."""
 
-LINK_KNOBS = (*RTO_NAMES, "max_assoc_retx")
+LINK_KNOBS = (*RTO_NAMES, "max_assoc_retx", "sack_period_ms")
 """Knobs that each association has for itself."""
 _HOLDERS = {
     "t3346_s": grammar.MME,
@@ -40,6 +40,7 @@ _BOX_DEFAULTS: dict[str, KnobValue] = {
     "rto_initial_ms": 3000,
     "rto_max_ms": 60000,
     "max_assoc_retx": 10,
+    "sack_period_ms": 200,
 }
 """What a box has without the command; the tables of `knob_table` say where that is published."""
 

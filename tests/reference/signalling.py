@@ -26,6 +26,7 @@ def marks(fields: Fields, knobs: Knobs) -> Marks:
         rto_initial_s=knobs.links("rto_initial_ms", Marks.rto_initial_s * MS) / MS,
         rto_max_s=knobs.links("rto_max_ms", Marks.rto_max_s * MS) / MS,
         max_assoc_retx=int(knobs.links("max_assoc_retx", Marks.max_assoc_retx)),
+        ack_delay_s=knobs.links("sack_period_ms", Marks.ack_delay_s * MS) / MS,
         map_timer_s=value(fields, "map_timer_s", Marks.map_timer_s),
         answer_loss_share=value(fields, "answer_loss_share", 0.0),
     )

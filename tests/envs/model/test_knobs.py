@@ -64,6 +64,7 @@ def test_the_table_is_consistent() -> None:
         "rto_initial_ms": 3000,
         "rto_max_ms": 60000,
         "max_assoc_retx": 10,
+        "sack_period_ms": 200,
         "pcrf_rate_per_s": None,
     }
 
@@ -92,6 +93,7 @@ def test_the_defaults_of_the_core_knobs_are_those_of_the_fields_they_override() 
         ("rto_initial_ms", 100, 120000, 100),
         ("rto_max_ms", 500, 120000, 100),
         ("max_assoc_retx", 0, 255, 1),
+        ("sack_period_ms", 0, 500, 10),
     ],
 )
 def test_ranges_are_those_of_the_commands(name: str, low: int, high: int, step: int) -> None:

@@ -52,6 +52,7 @@ def legal_sgsn_settings(draw: st.DrawFn) -> dict[str, Any]:
         "rto_initial_ms": 100 * initial,
         "rto_max_ms": 100 * max(high, 5),
         "max_assoc_retx": draw(st.integers(0, 255)),
+        "sack_period_ms": 10 * draw(st.integers(0, 50)),
     }
     if draw(st.booleans()) and isinstance(rate, int) and max(250, rate) <= min(25000, rate * wait):
         setting["nop_queue"] = draw(st.integers(max(250, rate), min(25000, rate * wait)))

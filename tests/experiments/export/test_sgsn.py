@@ -77,6 +77,26 @@ def test_rto_of_half_a_second() -> None:
     assert any("SERVICE-AFFECTING" in note and "one PSP at a time" in note for note in notes)
 
 
+def test_the_period_of_acknowledgements() -> None:
+    """Units of 100 ms, or of 10 ms with the keyword; the other end has to be set too."""
+    known = {**PRESENT, "sack_period_ms": 200}
+    assert "sctp-sack-period 1" in text({**known, "sack_period_ms": 100}, known)
+    assert "sctp-sack-period units-10ms 5" in text({**known, "sack_period_ms": 50}, known)
+    (command,) = (
+        c for c in commands({**known, "sack_period_ms": 50}, known, UNKNOWN) if c.knobs == ("sack_period_ms",)
+    )
+    assert command.notes == ("5 units of 10 ms = 50 ms",)
+    assert any("the STP is set alike" in doubt for doubt in command.confirm)
+
+
+def test_an_association_that_fails_sooner_is_warned_of() -> None:
+    quick = {**PRESENT, "rto_initial_ms": 1000, "rto_max_ms": 1000}
+    notes = [note for command in commands(quick, PRESENT, UNKNOWN) for note in command.notes]
+    assert any(note.startswith("WARNING: an association fails after 11 s") for note in notes)
+    back = [note for command in commands(PRESENT, quick, UNKNOWN) for note in command.notes]
+    assert not any("WARNING" in note for note in back)
+
+
 LIMITS = st.tuples(*[st.integers(5, 50)] * 3).map(sorted)
 
 

@@ -111,6 +111,7 @@ SGSN = {
     "rto_initial_ms": 3000,
     "rto_max_ms": 60000,
     "max_assoc_retx": 10,
+    "sack_period_ms": 200,
     "broadcast_off_percent": 60,
     "imsimgr_instances": 4,
     "t3346_low_min": 15,

@@ -6,6 +6,7 @@ import pytest
 
 import signalstorm as ss
 from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.knob_checks import warn_rto
 from tests.envs.model.kernels.linked import WIDE, Fields, Watch, network, one_link
 from tests.reference.test_reference_links import resent_share
 
@@ -40,6 +41,17 @@ def test_none_where_acknowledgements_come_sooner(load_per_s: float, rto_ms: floa
     share, lost = resent(load_per_s, rto_ms)
     assert share == pytest.approx(0.0, abs=1e-6)
     assert lost == 0.0
+
+
+def test_a_shorter_period_of_acknowledgements_ends_them() -> None:
+    """Both ends at 50 ms: RTO 100 ms outlasts every acknowledgement, and nothing is warned of."""
+    quick = {**low(100), "sack_period_ms": 50}
+    watch = Watch(network(one_link(**WIDE), load_per_s=4.0, horizon_s=SECONDS), quick)
+    assert float(watch.gained(layout.L_RESENT)[0]) == 0.0
+    field = network(one_link(**WIDE, sack_period_ms=50.0), load_per_s=4.0, horizon_s=SECONDS)
+    assert float(Watch(field, low(100)).gained(layout.L_RESENT)[0]) == 0.0
+    assert not list(warn_rto(quick))
+    assert [finding.way_out for finding in warn_rto({**quick, "sack_period_ms": 100})] == ["give at least 200 ms"]
 
 
 def test_they_are_shown() -> None:

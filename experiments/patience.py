@@ -1,0 +1,51 @@
+"""How long an association endures silence: lower time-outs make it give up sooner."""
+
+from collections.abc import Iterator, Mapping
+
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.envs.model.sctp import path_death_s
+
+_NEEDED = ("rto_min_ms", "rto_max_ms", "max_assoc_retx")
+_MINUTE_S = 60.0
+
+
+def fails_sooner(target: Mapping[str, KnobValue], other: Mapping[str, KnobValue]) -> Iterator[str]:
+    """Yield a sentence if associations fail sooner under a setting than under another, and what would prevent it.
+
+    A peer that is silent for a while, in a restart or behind a congested path, then loses the association and what
+    is queued on it.
+
+    Args:
+        target: The setting to come.
+        other: The setting in force.
+    """
+    now_s, then_s = _endures_s(other), _endures_s(target)
+    if now_s is None or then_s is None or then_s >= now_s:
+        return
+    most = round(KNOBS["max_assoc_retx"].high)
+    text = f"an association fails after {then_s:g} s without an acknowledgement, instead of {now_s:g} s"
+    as_before = retransmissions_for(target, now_s)
+    if as_before is not None:
+        yield f"{text}; max_assoc_retx={as_before} would keep it for as long as now"
+        return
+    if target["max_assoc_retx"] == most:
+        yield text
+        return
+    minute = retransmissions_for(target, _MINUTE_S)
+    at_least = "" if minute is None or then_s >= _MINUTE_S else f"max_assoc_retx={minute} would keep it for a minute, "
+    longest = _endures_s({**target, "max_assoc_retx": most})
+    yield f"{text}; {at_least}max_assoc_retx={most}, the most that is legal, for {longest:g} s"
+
+
+def retransmissions_for(setting: Mapping[str, KnobValue], seconds: float) -> int | None:
+    """Return the least legal `max_assoc_retx` with which an association endures a time, None if none does."""
+    legal = range(round(KNOBS["max_assoc_retx"].low), round(KNOBS["max_assoc_retx"].high) + 1)
+    return next((n for n in legal if (_endures_s({**setting, "max_assoc_retx": n}) or 0.0) >= seconds), None)
+
+
+def _endures_s(setting: Mapping[str, KnobValue]) -> float | None:
+    """Return the time of silence after which an association that worked fails [s]; None without links."""
+    if any(name not in setting for name in _NEEDED):
+        return None
+    low, high, retransmissions = (float(setting[name]) for name in _NEEDED)
+    return path_death_s(low, high, round(retransmissions))
