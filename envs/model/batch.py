@@ -473,7 +473,8 @@ def _compile(batch: Batch) -> None:
     mark = prepare_cache() / f"compiled-{width}{kind}"
     if mark.exists():
         return
-    _log.info("compiling the model for this machine (storms in tiles of %d); once, about 15 s ...", width)
+    about_s = 28 if batch.core else 25 if linked else 15
+    _log.info("compiling the model for this machine (storms in tiles of %d); once, about %d s ...", width, about_s)
     began = time.perf_counter()
     batch.run_tile(0, 0)
     mark.parent.mkdir(parents=True, exist_ok=True)  # another version may have tidied up meanwhile

@@ -56,6 +56,7 @@ def check_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
     top = given[-1]
     way_out = f"with {top[0]}={top[1]:g} also give {' and '.join(f'{name} <= {top[1]:g}' for name, _ in given[:-1])}"
     way_out += "; a change takes each association down, so change one at a time"
+    way_out += "".join(f"; {hint}" for name, value in given if (hint := in_command_units(KNOBS[name], value)))
     yield Finding((top[0],), f"`{RTO_RULE}` must hold", Shown(f"({shown})"), way_out)
 
 
@@ -125,10 +126,17 @@ def _check_value(knob: Knob, value: Any, values: Mapping[str, Any]) -> KnobValue
     if knob is _QUEUE and value < knob.low and _is_default_queue(value, values):
         return round(value)
     way_out = f"the nearest legal value is {legal:g} {knob.unit}".rstrip()
-    meant = value * knob.command_unit
-    if knob.command_unit != 1.0 and value < knob.low <= meant <= knob.high:
-        way_out += f"; the command counts in {knob.command_unit:g} {knob.unit}, so its {value:g} is {meant:g} here"
+    hint = in_command_units(knob, value)
+    way_out += f"; {hint}" if hint else ""
     return Finding((knob.name,), rule, value, way_out)
+
+
+def in_command_units(knob: Knob, value: float) -> str:
+    """Return a hint if a value below the range is a legal one in the units of the command; empty otherwise."""
+    meant = value * knob.command_unit
+    if knob.command_unit == 1.0 or not value < knob.low <= meant <= knob.high:
+        return ""
+    return f"the command counts in {knob.command_unit:g} {knob.unit}, so its {value:g} is {meant:g} here"
 
 
 def _is_default_queue(queue: float, values: Mapping[str, Any]) -> bool:

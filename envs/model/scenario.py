@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -110,7 +110,7 @@ class Scenario(Part):
     def _consistent(self, info: ValidationInfo) -> Self:
         found = list(scenario_checks.findings(self))
         if info.context not in (_CHANGED, DRAWN):
-            found.extend(self._path_findings())
+            found.extend(self._path_findings({(finding.key, finding.rule) for finding in found}))
         if found:
             raise several(found)
         return self
@@ -204,8 +204,12 @@ class Scenario(Part):
         copy: dict[str, Any] = json.loads(self._plain)
         return copy
 
-    def _path_findings(self) -> list[Finding]:
-        """Check the paths that the scenario gives of its own fields, and the bounds of its variation."""
+    def _path_findings(self, known: Collection[tuple[str, str]]) -> list[Finding]:
+        """Check the paths that the scenario gives of its own fields, and the bounds of its variation.
+
+        Args:
+            known: Key and rule of what is wrong whatever the variation.
+        """
         data = self._plain_copy()
         found = []
         for field, paths in (("variation", self.variation or {}), ("fitted", self.fitted)):
@@ -216,10 +220,10 @@ class Scenario(Part):
                     found.append(unknown.finding._replace(path=(field, dotted)))
                     continue
                 if field == "variation":
-                    found.extend(self._bound_findings(dotted))
+                    found.extend(self._bound_findings(dotted, known))
         return found
 
-    def _bound_findings(self, dotted: str) -> list[Finding]:
+    def _bound_findings(self, dotted: str, known: Collection[tuple[str, str]]) -> list[Finding]:
         path = ("variation", dotted)
         if dotted.partition(".")[0] not in _VARIABLE:
             rule = f"only parts of {', '.join(_VARIABLE)} may differ from storm to storm"
@@ -228,7 +232,9 @@ class Scenario(Part):
             try:
                 self.with_fields({dotted: bound})
             except InputError as error:
-                fault = error.faults[0]
+                fault = next((fault for fault in error.faults if (fault.key, fault.rule) not in known), None)
+                if fault is None:
+                    continue
                 rule = f"both bounds must be legal values: {fault.key} {fault.rule}"
                 return [Finding(path, rule, fault.value, fault.way_out)]
         return []

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
-from signalstorm.envs.model.knob_checks import check_rto, warn_rto
+from signalstorm.envs.model.knob_checks import check_rto, in_command_units, warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, RTO_NAMES
 from signalstorm.envs.model.scenario_core_checks import core_targets, elements
 from signalstorm.envs.model.scenario_events import (
@@ -20,6 +20,7 @@ from signalstorm.envs.model.wording import nearest
 
 if TYPE_CHECKING:
     from signalstorm.envs.model.scenario import Scenario
+    from signalstorm.envs.model.scenario_topology import Links
 
 Check = Callable[["Scenario"], Iterable[Finding]]
 
@@ -83,10 +84,7 @@ def findings(scenario: "Scenario") -> Iterator[Finding]:
 
 def warnings(scenario: "Scenario") -> Iterator[Finding]:
     """Yield what is allowed but probably not meant."""
-    default = default_step_s(scenario)
-    if scenario.step_s is not None and scenario.step_s > default * (1 + _TOLERANCE):
-        rule = f"the step should be at most {default:g} s, 1/{_PATIENCE_PARTS} of the shortest patience or finer"
-        yield Finding(("step_s",), rule, Shown(f"{scenario.step_s:g} s"), "leave step_s out for that default")
+    yield from _coarse_step(scenario)
     if scenario.demand is None and any(group.registered_share < 1 for group in scenario.subscribers):
         rule = "subscribers that start idle are never switched on without a demand"
         yield Finding(("demand",), rule, ABSENT, "add a demand, or set registered_share: 1")
@@ -98,8 +96,21 @@ def warnings(scenario: "Scenario") -> Iterator[Finding]:
         yield Finding(("topology", "pcrf", "latency_s"), rule, shown, "raise tx_s unless that is meant")
     if scenario.topology.links:
         period = scenario.present.get("sack_period_ms", scenario.topology.links.sack_period_ms)
+        yield from _odd_limits(scenario, scenario.topology.links)
         for found in warn_rto({**_rto(scenario), "sack_period_ms": period}):
             yield found._replace(path=_rto_path(scenario, found))
+
+
+def _coarse_step(scenario: "Scenario") -> Iterator[Finding]:
+    """Of the waits in the gate the one in force counts here; the default step allows for the shortest legal one."""
+    given = float(scenario.present.get("nop_wait_s", KNOBS["nop_wait_s"].default or 0))
+    wait = math.inf if scenario.topology.gate is None else given
+    parts = ((patience_s(scenario)[0], _PATIENCE_PARTS, "shortest patience"), (wait, _GATE_PARTS, "wait in the gate"))
+    longest, part, what = min((time / part, part, what) for time, part, what in parts)
+    if scenario.step_s is not None and scenario.step_s > longest * (1 + _TOLERANCE):
+        rule = f"the step should be at most {longest:g} s, 1/{part} of the {what}"
+        way_out = f"leave step_s out for the default of {default_step_s(scenario):g} s"
+        yield Finding(("step_s",), rule, Shown(f"{scenario.step_s:g} s"), way_out)
 
 
 def _times(scenario: "Scenario") -> Iterator[Finding]:
@@ -220,6 +231,16 @@ def _links(scenario: "Scenario") -> Iterator[Finding]:
 def _rto(scenario: "Scenario") -> dict[str, Any]:
     """Return the limits of the retransmission time-out in force."""
     return {name: scenario.present.get(name, getattr(scenario.topology.links, name)) for name in RTO_NAMES}
+
+
+def _odd_limits(scenario: "Scenario", links: "Links") -> Iterator[Finding]:
+    """Limits that the links have by themselves and that no command could set, such as 5 for 5 units of 100 ms."""
+    for name in RTO_NAMES:
+        value, knob = getattr(links, name), KNOBS[name]
+        if name not in scenario.present and not knob.low <= value <= knob.high:
+            rule = f"should be {knob.low:g} to {knob.high:g} ms, which is what a command can set ({knob.source})"
+            way_out = in_command_units(knob, value) or "give a value in milliseconds"
+            yield Finding(("topology", "links", name), rule, Shown(f"{value:g} ms"), way_out)
 
 
 def _rto_path(scenario: "Scenario", found: Finding) -> Path:

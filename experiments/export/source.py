@@ -1,7 +1,8 @@
 """Reads a recommendation, with what its run's folder tells beside it."""
 
+import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,6 +54,9 @@ class Source:
     differs: tuple[str, ...] = ()
     """Where the box is set otherwise than the setting that the search compared with, in words."""
 
+    changed_files: tuple[str, ...] = ()
+    """Files of the search beside the recommendation that are not as it wrote them."""
+
     @property
     def never_worse(self) -> bool:
         """Whether no held-out storm is worse, by the record's own word and by its storms."""
@@ -62,7 +66,7 @@ class Source:
     @cached_property
     def altered(self) -> list[str]:
         """The parts that were changed after the search had written them; none where the record has no hashes."""
-        return self.record.altered() if self.record.checks else []
+        return [*(self.record.altered() if self.record.checks else ()), *self.changed_files]
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -93,7 +97,16 @@ def read(recommendation: Recommended) -> Source:
         path = Path(recommendation)
         record, folder, origin = load(path), path if path.is_dir() else path.parent, str(path)
     present, recommended = (_setting(values, origin) for values in (record.present, record.recommended))
-    return Source(origin, record, present, recommended, _instances(folder))
+    changed = tuple(_changed(record, folder)) if folder is not None else ()
+    return Source(origin, record, present, recommended, _instances(folder), changed_files=changed)
+
+
+def _changed(record: Recommendation, folder: Path) -> Iterator[str]:
+    """Yield the files in a run's folder whose content is not that of which the recommendation has the hash."""
+    for name, known in (record.checks.files if record.checks else {}).items():
+        path = folder / name
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() != known:
+            yield name
 
 
 def _setting(values: Mapping[str, Any], origin: str) -> Setting:

@@ -207,3 +207,30 @@ def test_rto_at_the_acknowledgement_delay_is_warned() -> None:
     assert "got 200 ms" in str(warned[0])
     high = load("incident-2014").with_fields({"topology.links.rto_min_ms": 300.0})
     assert not [finding for finding in high.warnings() if "rto" in finding.key]
+
+
+def test_a_limit_in_the_commands_units_gets_a_hint() -> None:
+    """`sctp-rto-max 5` is 500 ms; in a scenario a 5 is five milliseconds."""
+    assert_single(linked({"rto_max_ms": 5.0}), "topology.links.rto_max_ms", "RTO-max 5 ms", "so its 5 is 500 here")
+    alike = {"topology.links.rto_min_ms": 5.0, "topology.links.rto_initial_ms": 5.0, "topology.links.rto_max_ms": 5.0}
+    warned = [str(finding) for finding in load("incident-2014").with_fields(alike).warnings()]
+    hints = [text for text in warned if "so its 5 is 500 here" in text]
+    assert len(hints) == 3
+    assert "topology.links.rto_max_ms: should be 500 to 120000 ms" in hints[-1]
+
+
+def test_packaged_scenarios_are_not_warned_of_their_steps() -> None:
+    """The wait in force counts for the gate, not the shortest that a search may try."""
+    incident = load("incident-2014")
+    assert not list(incident.warnings())
+    (coarse,) = incident.with_fields({"step_s": 0.5}).warnings()
+    assert coarse.key == "step_s"
+    assert "at most 0.25 s, 1/20 of the wait in the gate" in coarse.rule
+    assert coarse.way_out.endswith("0.05 s")
+
+
+def test_a_fault_is_told_once_whatever_the_variation() -> None:
+    """Each bound of a variation is tried in the scenario; what is wrong with that anyway is no fault of the bound."""
+    wide = {"demand.rate_per_s": [1.0, 2.0], "topology.pcrf.rate_per_s": [10.0, 20.0], "demand.start_s": [0.0, 700.0]}
+    found = faults(variation=wide, trigger={"kind": "x", "time_s": 600})
+    assert [key for key, _, _ in found] == ["trigger.time_s", "variation.demand.start_s"]

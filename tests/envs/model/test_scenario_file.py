@@ -132,9 +132,9 @@ def test_rules_over_several_fields_are_reported_beside_misspelt_keys(write: Writ
 
 
 def test_warnings_have_lines(write: Write) -> None:
-    text = scenario_file.dump(full()) + "step_s: 0.1\n"
+    text = scenario_file.dump(full()) + "step_s: 0.5\n"
     scenario, (warning,) = scenario_file.check(write(text))
-    assert scenario.step_s == 0.1
+    assert scenario.step_s == 0.5
     assert (warning.line, warning.key) == (text.count("\n"), "step_s")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.export import write
-from signalstorm.experiments.recommendation import Recommendation
+from signalstorm.experiments.recommendation import Recommendation, save
 from signalstorm.experiments.report import write_report
 from signalstorm.experiments.report.markup import element, join, raw
 from tests.experiments.recommendation_data import recommendation
@@ -138,6 +138,21 @@ def test_a_worse_setting_is_said_first(tmp_path: Path) -> None:
     assert "network-overload-protection" not in found.text
     write(tmp_path, tmp_path, ["staros"], force=True)
     assert "WORSE THAN THE PRESENT SETTING" in page(tmp_path).text
+
+
+@pytest.mark.parametrize("name", ["seeds.json", "trials.csv"])
+def test_a_changed_file_of_the_search_is_shown(tmp_path: Path, name: str) -> None:
+    """Storms and trials are evidence too: their hashes are in the record."""
+    for file in ("seeds.json", "trials.csv"):
+        (tmp_path / file).write_text("as the search wrote it", "utf-8")
+    hashes = {file: hashlib.sha256(b"as the search wrote it").hexdigest() for file in ("seeds.json", "trials.csv")}
+    record = Recommendation.model_validate(recommendation()).sealed(hashes)
+    save(record, tmp_path)
+    assert "Altered" not in page(tmp_path).text
+    (tmp_path / name).write_text("otherwise", "utf-8")
+    assert f"changed after the search had written it ({name})" in page(tmp_path).text
+    with pytest.raises(InputError, match=f"but got changes in {name}"):
+        write(tmp_path, tmp_path)
 
 
 def test_what_was_changed_by_hand_is_said_first(tmp_path: Path) -> None:
