@@ -58,11 +58,13 @@ def _views(series: Series) -> Iterator[View]:
     if ("gate", "waiting") in known:
         yield View("gate", "Queue of the gate", "requests", (("gate", "waiting"),))
     for element, quantity in known:
-        if quantity == "waiting" and element not in _NOT_SERVERS:
+        if quantity == "waiting" and element not in _NOT_SERVERS and "/" not in element:
             yield View(f"queue-{element}", f"Queue of {element}", "messages", ((element, quantity),))
     links = tuple(source for source in known if source[1] == "congested")
     if links:
-        yield View("links", "Congested links", f"of {len(links)} links", links, most=float(len(links)))
+        yield View("links", "Congested links", f"links, of {len(links)}", links, most=float(len(links)))
+        waiting = tuple((name, "waiting") for name, _ in links)
+        yield View("queue-links", "Waiting on the links", "messages", waiting)
     for element, name in _CPU.items():
         if (element, "CPU") in known:
             yield View(f"cpu-{element}", f"CPU of the {name}", "% of capacity", ((element, "CPU"),), scale=100.0)

@@ -117,17 +117,17 @@ def check_names(names: Mapping[str, str]) -> None:
 
 def _file(source: Source, release: Release, names: Mapping[str, str], todo: Sequence[Command], *, back: bool) -> str:
     target, other = (source.present, source.recommended) if back else (source.recommended, source.present)
-    remarks = [
+    head = [
         *_head(source, release, todo, names, back=back),
         "",
-        *_difference(target, other),
+        *difference(target, other),
         *not_exported(target, other),
     ]
-    text = list(_remarks(remarks))
+    text = list(remarks(head))
     if not todo:
-        text += _remarks(["", "Nothing to change on this box."])
+        text += remarks(["", "Nothing to change on this box."])
     for block in _blocks(todo):
-        text += _remarks(["", *(remark for command in block for remark in _about(command, source, target, other))])
+        text += remarks(["", *(remark for command in block for remark in _about(command, source, target, other))])
         text += _entered(block, names)
     return "\n".join(text) + "\n"
 
@@ -155,7 +155,8 @@ def _head(
         yield "Save the present configuration first. The file with rollback in its name goes back to it."
 
 
-def _difference(target: Values, other: Values) -> Iterator[str]:
+def difference(target: Values, other: Values) -> Iterator[str]:
+    """Yield what changes and what stays, a sentence part for each knob."""
     names = [name for name in KNOBS if name in target or name in other]
     changed = [name for name in names if target.get(name) != other.get(name)]
     yield "What changes:" if changed else "What changes: nothing"
@@ -210,7 +211,7 @@ def _entered(block: Sequence[Command], names: Mapping[str, str]) -> Iterator[str
     yield "end"
 
 
-def _remarks(paragraphs: Iterable[str]) -> Iterator[str]:
+def remarks(paragraphs: Iterable[str]) -> Iterator[str]:
     """Yield remark lines; whatever a paragraph holds, none of it can become a command."""
     for paragraph in paragraphs:
         indent = "  " if paragraph.startswith("  ") else ""

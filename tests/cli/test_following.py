@@ -70,6 +70,7 @@ def test_on_a_terminal_a_view_shows_the_best(monkeypatch: pytest.MonkeyPatch) ->
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(logging.getLogger("signalstorm"), "handlers", [logging.StreamHandler(terminal)])
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     with following(quiet=False) as (progress, watch):

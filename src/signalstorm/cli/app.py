@@ -18,6 +18,7 @@ from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
 from signalstorm.cli.report import report
 from signalstorm.cli.schema import schema
+from signalstorm.cli.serve import serve
 from signalstorm.cli.simulate import simulate
 from signalstorm.cli.tune import tune
 from signalstorm.cli.validate import validate
@@ -32,6 +33,7 @@ _COMMANDS: tuple[Callable[..., Any], ...] = (
     validate,
     advise,
     report,
+    serve,
     schema,
     knobs,
     bench,

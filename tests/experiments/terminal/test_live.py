@@ -36,7 +36,7 @@ def test_links_with_an_alarm_are_named(laboratory: SimulationResult) -> None:
     result = simulate(short(rate_per_s=20.0), {}, 1, record=True)
     text = _text(result, -1)
     assert "stp1/slc1, stp2/slc1" in text
-    assert "2 of 2 links" in text
+    assert "2 links, of 2" in text
     assert "600 s of 600 s, 06:35" in text
     assert "Links" not in _text(laboratory, 4)
 

@@ -1,0 +1,201 @@
+"use strict";
+// What the page does by itself. The viewer's changes live here and go to the server whole, one move at a time: while a
+// move is answered, the next ones replace each other, so the page never lags behind by more than one.
+(() => {
+  const TRIED_S = 60;
+  const dash = () => window.dash_clientside;
+  const put = (id, props) => dash().set_props(id, props);
+  const knobId = (name) => ({ kind: name in viewer.base.positions ? "knob" : "choice", of: name });
+
+  const viewer = { base: null, shown: {}, touched: new Set(), move: null, waiting: null, since: null, began: 0 };
+
+  const say = (text) => put("status", { children: text });
+
+  // One value of a knob is shown twice: in its field, and as the slider's position.
+  const nearest = (positions, value) => {
+    let best = 0;
+    positions.forEach((position, i) => {
+      if (Math.abs(position - value) < Math.abs(positions[best] - value)) best = i;
+    });
+    return best;
+  };
+
+  const element = (id) => document.getElementById(JSON.stringify(id, Object.keys(id).sort()));
+
+  const send = (move) => {
+    viewer.waiting = null;
+    viewer.since = performance.now();
+    put("move", { data: move });
+    put("poll", { disabled: false });
+    setTimeout(() => { if (viewer.since !== null) say("Simulating ..."); }, 400);
+  };
+
+  const ask = (move) => {
+    viewer.began = performance.now();
+    const late = viewer.since !== null && performance.now() - viewer.since > TRIED_S * 1000;
+    if (viewer.since === null || late) send(move);
+    else viewer.waiting = move;
+  };
+
+  const recoloured = (figure, colours, scheme) => {
+    let text = JSON.stringify(figure);
+    if (scheme === "dark") {
+      for (const [role, colour] of Object.entries(colours.light)) text = text.replaceAll(colour, colours.dark[role]);
+    }
+    return JSON.parse(text);
+  };
+
+  const mark = (name, message) => {
+    for (const id of [knobId(name), { kind: "slider", of: name }]) {
+      const control = element(id);
+      if (!control || control.tagName !== "INPUT") continue;
+      control.setAttribute("aria-invalid", message ? "true" : "false");
+      const about = JSON.stringify({ kind: "message", of: name }, ["kind", "of"]);
+      control.setAttribute("aria-describedby", about);
+    }
+  };
+
+  const speak = (name) => {
+    const slider = element({ kind: "slider", of: name });
+    const unit = viewer.base.units[name];
+    if (slider) slider.setAttribute("aria-valuetext", `${viewer.shown[name]} ${unit}`.trim());
+  };
+
+  const functions = {
+    slide(text, position, base, id) {
+      const same = dash().no_update;
+      const positions = base && base.positions && base.positions[id.of];
+      if (!positions) return [same, same];
+      const byHand = dash().callback_context.triggered.some((each) => each.prop_id.includes('"kind":"slider"'));
+      const value = Number.parseFloat(text);
+      const now = Number.isFinite(value) ? nearest(positions, value) : null;
+      if (byHand) return now === position ? [same, same] : [String(positions[position]), same];
+      return [same, now === null || now === position ? same : now];
+    },
+
+    gather(fields, choices, kept, base, fieldIds, choiceIds, events) {
+      if (!base || base.broken || base.source === undefined) return "";
+      if (viewer.base !== base) {
+        viewer.base = base;
+        viewer.shown = { ...base.start };
+        viewer.touched = new Set(Object.keys(base.start).filter((name) => base.start[name] !== base.present[name]));
+        viewer.move = null;
+      }
+      const written = {};
+      fieldIds.forEach((id, i) => { written[id.of] = String(fields[i] ?? "").trim(); });
+      choiceIds.forEach((id, i) => { written[id.of] = choices[i] ?? ""; });
+      if (Object.keys(written).some((name) => !(name in base.start))) return "";
+      for (const [name, text] of Object.entries(written)) {
+        if (text !== viewer.shown[name]) {
+          viewer.shown[name] = text;
+          if (text === "") viewer.touched.delete(name);
+          else viewer.touched.add(name);
+        }
+      }
+      // A rate or a wait of its own means the queue that the command then has by default: the queue's own value counts.
+      const held = viewer.touched.has("nop_rate") || viewer.touched.has("nop_wait_s");
+      const knobs = {};
+      for (const name of viewer.touched) {
+        const own = name === "nop_queue" && held;
+        if (name in written && (own || written[name] !== base.present[name])) knobs[name] = written[name];
+      }
+      const known = (events || []).map((event) => event.value);
+      const isAdded = (value) => value.includes("@");
+      const move = {
+        source: base.source,
+        knobs,
+        removed: known.filter((value) => !isAdded(value) && !kept.includes(value)).map(Number),
+        added: kept.filter(isAdded),
+      };
+      const text = JSON.stringify(move);
+      if (text === viewer.move) return "";
+      viewer.move = text;
+      ask(move);
+      return text;
+    },
+
+    draw(answer, scheme, colours, chartIds, messageIds, fileIds) {
+      const same = dash().no_update;
+      const keep = (ids) => ids.map(() => same);
+      if (!answer || !viewer.base || answer.move.source !== viewer.base.source) {
+        return [keep(chartIds), keep(messageIds), keep(fileIds), keep(fileIds)];
+      }
+      if (dash().callback_context.triggered.some((each) => each.prop_id === "answer.data")) arrived(answer);
+      const messages = messageIds.map((id) => answer.messages[id.of] || "");
+      messageIds.forEach((id, i) => mark(id.of, messages[i]));
+      if (!answer.charts) return [keep(chartIds), messages, keep(fileIds), fileIds.map(() => true)];
+      const charts = chartIds.map((id) => answer.charts[id.of]
+        ? recoloured(answer.charts[id.of], colours, scheme) : same);
+      const query = encodeURIComponent(JSON.stringify(answer.move));
+      return [
+        charts, messages, fileIds.map((id) => `/setting/${id.of}?move=${query}`),
+        fileIds.map((id) => !answer.files.includes(id.of)),
+      ];
+    },
+
+    reset(clicks, base) {
+      if (!clicks || !base || !base.present) return "";
+      viewer.touched.clear();
+      viewer.shown = { ...base.present };
+      for (const [name, text] of Object.entries(base.present)) put(knobId(name), { value: text });
+      return String(clicks);
+    },
+
+    say(text) {
+      if (text && viewer.since !== null) say(text);
+      return "";
+    },
+
+    unit(kind, kinds) {
+      const value = kinds[kind];
+      return value ? `Value: ${value}` : "Value (none for this kind)";
+    },
+
+    add(clicks, kind, target, time, value, options, kept) {
+      const same = dash().no_update;
+      if (!clicks) return [same, same];
+      const number = String(value ?? "").trim();
+      const text = `${kind}:${target}@${String(time ?? "").trim()}${number ? `=${number}` : ""}`;
+      const label = `${kind.replaceAll("_", " ")} of ${target} at ${time} s${number ? `: ${number}` : ""}`;
+      if (options.some((option) => option.value === text)) return [same, [...new Set([...kept, text])]];
+      return [[...options, { label, value: text }], [...kept, text]];
+    },
+
+    nothing: (options) => (options || []).length > 0,
+  };
+
+  const arrived = (answer) => {
+    const took = Math.round(performance.now() - viewer.began);
+    viewer.since = null;
+    put("poll", { disabled: true });
+    if (viewer.waiting !== null) {
+      send(viewer.waiting);
+      return;
+    }
+    if (!answer.charts) {
+      say("Not simulated: a value breaks a rule. The curves are those of the last setting that kept all rules.");
+      return;
+    }
+    // Knobs that nobody has touched follow from others: show what the storm was run with.
+    for (const name of Object.keys(viewer.shown)) {
+      const text = answer.setting[name] ?? "";
+      if (!viewer.touched.has(name) && text !== viewer.shown[name]) {
+        viewer.shown[name] = text;
+        put(knobId(name), { value: text });
+      }
+      speak(name);
+    }
+    say(`${answer.storms} storms each, answered in ${took} ms.`);
+  };
+
+  const wide = matchMedia("(prefers-color-scheme: dark)");
+  const scheme = () => {
+    if (window.dash_clientside?.set_props && document.getElementById("status")) {
+      put("scheme", { data: wide.matches ? "dark" : "light" });
+    } else setTimeout(scheme, 50);
+  };
+  wide.addEventListener("change", scheme);
+  scheme();
+
+  window.dash_clientside = Object.assign({}, window.dash_clientside, { signalstorm: functions });
+})();

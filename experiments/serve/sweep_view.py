@@ -1,0 +1,41 @@
+"""How a search stands, as a part of the page."""
+
+from pathlib import Path
+from typing import Any
+
+from dash import html
+
+from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.wording import amount
+from signalstorm.experiments.serve.sweeps import Sweep, read_sweep
+
+_STALLED_S = 60.0
+"""A search that has finished no trial for so long is probably not running any more [s]."""
+
+
+def sweep_view(folder: Path) -> list[Any]:
+    """Return how the search in a folder stands, or why that cannot be said."""
+    try:
+        sweep = read_sweep(folder)
+    except InputError as error:
+        return [html.P(str(error), className="note")]
+    standing = sweep.standing
+    parts: list[Any] = [html.H3("The search"), html.P(f"{_count(sweep)}. {standing.words.capitalize()}.")]
+    if standing.best is not None and standing.best.setting:
+        knobs = ", ".join(f"{name} {KNOBS[name].text(value)}" for name, value in standing.best.setting.items())
+        parts.append(html.P(f"Best so far, trial {standing.best.number}: {knobs}."))
+    if sweep.planned:
+        parts.append(html.Progress(value=str(min(standing.trials, sweep.planned)), max=str(sweep.planned)))
+    return parts
+
+
+def _count(sweep: Sweep) -> str:
+    of = f" of {sweep.planned}" if sweep.planned else ""
+    if sweep.finished:
+        state = "finished"
+    elif sweep.quiet_s > _STALLED_S:
+        state = f"no trial for {amount(sweep.quiet_s)} s: it may have been interrupted"
+    else:
+        state = "running"
+    return f"{len(sweep.trials)} trials{of}, {state}"
