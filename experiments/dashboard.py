@@ -8,7 +8,9 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 
 from signalstorm.experiments.recommendation import Recommendation
-from signalstorm.experiments.report.figures import Figure, interaction_map, pareto_front, storm_grid
+from signalstorm.experiments.report.drawing import Figure
+from signalstorm.experiments.report.figures import storm_grid
+from signalstorm.experiments.report.knob_figures import interaction_map, pareto_front
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +27,10 @@ def figures(record: Recommendation) -> dict[str, tuple[str, Figure]]:
         words = " and ".join(record.interaction.knobs)
         found["interaction"] = (f"Mean cost of storms [s] over {words}", interaction_map(record.interaction))
     if record.pareto and len(record.pareto) > 1:
-        found["pareto"] = ("Settings of which none is better in everything", pareto_front(record.pareto))
+        found["pareto"] = (
+            "Settings of which none is better in everything",
+            pareto_front(record.pareto, record.override),
+        )
     return found
 
 

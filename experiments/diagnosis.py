@@ -6,7 +6,7 @@ import numpy as np
 
 from signalstorm.envs.model.knob_checks import warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
-from signalstorm.envs.model.metrics import Outcomes
+from signalstorm.envs.model.metrics import Outcomes, watched_s
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.core_diagnosis import diagnose_core
 from signalstorm.experiments.evaluate import StormSet
@@ -44,8 +44,8 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
 def _not_converged(storms: StormSet, outcomes: Outcomes) -> Iterator[str]:
     open_share = float(np.isnan(outcomes.convergence_time_s).mean())
     if open_share > 0:
-        horizon = storms.scenario.horizon_s
-        yield f"{open_share:.0%} of the storms are not over within the horizon of {horizon:g} s"
+        last_s = watched_s(storms.scenario)
+        yield f"{open_share:.0%} of the storms are not over within the horizon, which is T = {last_s:g} s"
 
 
 def _wasted(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:

@@ -36,6 +36,10 @@ class ScenarioName(Record):
     """Its name."""
     hash: str
     """Hash of everything in it that can change a result."""
+    clock_start: str | None = None
+    """Time of day at its start, HH:MM; null if it names none."""
+    count_from_s: Number = 0.0
+    """When T starts to count, from its start [s]."""
 
 
 class DiffRow(Record):
@@ -218,6 +222,23 @@ class Interaction(Record):
     """Where the recommended ones lie."""
 
 
+class PassedOver(Record):
+    """A setting tried that ends the storm as it is sooner than the recommended one."""
+
+    trial: Whole
+    """Number of the trial."""
+    override: Values
+    """The setting, as overrides of the present one."""
+    seeds: tuple[Whole, ...]
+    """Storm numbers on which the two were compared."""
+    rmst_s: Number
+    """Its restricted mean time on them [s]."""
+    recommended_rmst_s: Number
+    """That of the recommended setting on the same [s]."""
+    reason: str
+    """Why it was passed over, in words."""
+
+
 class Search(Record):
     """How the recommendation was found."""
 
@@ -296,6 +317,8 @@ class Recommendation(Record):
     """Settings tried of which none is better than another in everything weighed; null in records of older versions."""
     interaction: Interaction | None = None
     """The cost of storms over the two most important knobs; null if unknown."""
+    passed_over: PassedOver | None = None
+    """The quickest setting on the storm as it is that is not recommended; null if the recommended one is."""
     search: Search
     """How it was found."""
     diagnosis: tuple[str, ...]
@@ -334,7 +357,8 @@ class Recommendation(Record):
         return altered or (["something beside its settings and storms"] if broken else [])
 
     def _digest(self) -> str:
-        return digest(self.model_dump(mode="json"))
+        # What a version does not know yet has its default: a record keeps its seal under later versions.
+        return digest(self.model_dump(mode="json", exclude_defaults=True))
 
     def _checks(self) -> Checks:
         plain = self.model_dump(mode="json")

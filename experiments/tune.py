@@ -26,6 +26,7 @@ from signalstorm.experiments.conclusion import conclusions, verdict
 from signalstorm.experiments.confirm import complete, confirm, diff, held_out, nominal
 from signalstorm.experiments.engines import Engine, make_engine
 from signalstorm.experiments.pareto import pareto_set
+from signalstorm.experiments.passed_over import passed_over
 from signalstorm.experiments.recommendation import FILE, Recommendation, ScenarioName, Search, digest, load, save
 from signalstorm.experiments.room import gate_room
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
@@ -180,7 +181,12 @@ class _Run:
         return Recommendation(
             verdict=verdict(chosen, as_it_is, unseen),
             version=__version__,
-            scenario=ScenarioName(name=scenario.name, hash=scenario.hash()),
+            scenario=ScenarioName(
+                name=scenario.name,
+                hash=scenario.hash(),
+                clock_start=scenario.clock_start,
+                count_from_s=scenario.convergence.count_from_s,
+            ),
             never_worse=not unseen.worse,
             changed=bool(setting),
             present=present,
@@ -196,6 +202,7 @@ class _Run:
             importance=shares,
             pareto=pareto_set(trials, self.study.spec.pareto),
             interaction=interaction(self.space, setting, shares, mapped_on, self.engine, self._tell),
+            passed_over=passed_over(self.space, trials, storms, chosen, self.budget, self.engine),
             search=Search(
                 trials=len(trials),
                 feasible=sum(trial.feasible for trial in trials),

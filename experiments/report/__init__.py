@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 from signalstorm.envs.model.files import write_atomic
+from signalstorm.experiments.report.files import write_figures
 from signalstorm.experiments.report.page import render
 from signalstorm.experiments.report.tables import read_run
 
-__all__ = ["FILE", "write_report"]
+__all__ = ["FILE", "write_figures", "write_report"]
 
 FILE = "report.html"
 """The file's name in a run's folder."""

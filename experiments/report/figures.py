@@ -1,63 +1,128 @@
-"""Drawings: tables and curves turned into figures for plotly, as plain JSON.
+"""Drawings of storms: curves over time, links, what is left of the storms, and one storm after another."""
 
-Colours are those of Okabe and Ito, which colour-blind people tell apart; dashes and markers tell the same in grey.
-"""
-
-import math
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.wording import amount
-from signalstorm.experiments.recommendation import Interaction, ParetoPoint, StormRow
-from signalstorm.experiments.report.curves import Band, Chart
-
-Figure = dict[str, Any]
-"""``data`` and ``layout``, as plotly.js takes them."""
-
-LIGHT = {
-    "present": "#d55e00",
-    "recommended": "#0072b2",
-    "present_band": "rgba(213,94,0,0.16)",
-    "recommended_band": "rgba(0,114,178,0.18)",
-    "ink": "#1b1f24",
-    "muted": "#5b6570",
-    "grid": "#d9dee3",
-    "paper": "#ffffff",
-}
-"""The colours of a light page."""
-DARK = {
-    "present": "#f0a04b",
-    "recommended": "#66bdf0",
-    "present_band": "rgba(240,160,75,0.20)",
-    "recommended_band": "rgba(102,189,240,0.20)",
-    "ink": "#e8ebee",
-    "muted": "#a4adb6",
-    "grid": "#3a424b",
-    "paper": "#15181c",
-}
-"""The colours that take their place on a dark page."""
+from signalstorm.experiments.clock import start_of_day_s
+from signalstorm.experiments.recommendation import Recommendation, ScenarioName, StormRow
+from signalstorm.experiments.report.curves import Band, Chart, LinkMap
+from signalstorm.experiments.report.drawing import (
+    HOUR_S,
+    LIGHT,
+    SYMBOLS,
+    Figure,
+    axis,
+    layout,
+    line_at,
+    log_axis,
+    numbers,
+)
+from signalstorm.experiments.report.survival import Survival
 
 _DASH = {
-    ("present", False): "dash",
-    ("recommended", False): "solid",
-    ("present", True): "dashdot",
-    ("recommended", True): "dot",
+    ("present", 0): "dash",
+    ("recommended", 0): "solid",
+    ("present", 1): "dashdot",
+    ("recommended", 1): "dot",
 }
-_HOUR_S = 3600.0
+"""By setting and place of the part."""
+_DAY = datetime(2000, 1, 1)
+"""Any day: axes show times of day only."""
 
 
-def storm_chart(chart: Chart) -> Figure:
+class TimeAxis:
+    """The axis of a scenario's time: the time of day where the scenario has one, else seconds, minutes or hours."""
+
+    def __init__(self, scenario: ScenarioName, last_s: float) -> None:
+        self._start_s = start_of_day_s(scenario.clock_start)
+        self._count_from_s = scenario.count_from_s
+        unit, self._scale = ("s", 1.0) if last_s <= 1800 else ("min", 60.0) if last_s <= 3 * HOUR_S else ("h", HOUR_S)
+        self._title = f"time from the scenario's start [{unit}]"
+
+    def place(self, time_s: float) -> Any:
+        """Return a time as the axis has it."""
+        if self._start_s is None:
+            return numbers([time_s / self._scale])[0]
+        return (_DAY + timedelta(seconds=self._start_s + time_s)).isoformat()
+
+    def steps(self, time_s: Sequence[float] | Any) -> Figure:
+        """Return evenly spaced times as a trace has them."""
+        step_s = float(time_s[1] - time_s[0]) if len(time_s) > 1 else 1.0
+        step = step_s / self._scale if self._start_s is None else 1000.0 * step_s  # dates count in milliseconds
+        return {"x0": self.place(float(time_s[0])), "dx": numbers([step], 8)[0]}
+
+    @property
+    def axis(self) -> Figure:
+        """The axis."""
+        if self._start_s is None:
+            return axis(self._title, rangemode="tozero")
+        return axis("time of day [hh:mm]", type="date", tickformat="%H:%M", hoverformat="%H:%M", nticks=7)
+
+    @property
+    def mark(self) -> Figure:
+        """A line where T starts to count, as a part of a layout; nothing where that is the start."""
+        return line_at(self.place(self._count_from_s)) if self._count_from_s > 0 else {}
+
+
+def storm_chart(chart: Chart, scenario: ScenarioName) -> Figure:
     """Draw medians as lines over the bands between the 10th and the 90th percentile."""
-    last_s = max(float(band.time_s[-1]) for band in chart.bands)
-    unit, scale = ("s", 1.0) if last_s <= 1800 else ("min", 60.0) if last_s <= 3 * _HOUR_S else ("h", _HOUR_S)
-    data = [trace for band in chart.bands if not band.part for trace in _area(band, scale)]
-    data += [_line(band, scale) for band in chart.bands]
-    x_axis = _axis(f"time from the scenario's start [{unit}]", rangemode="tozero")
-    return {"data": data, "layout": _layout(x_axis, _axis(chart.unit, rangemode="tozero"), hovermode="x unified")}
+    time = TimeAxis(scenario, max(float(band.time_s[-1]) for band in chart.bands))
+    parts = list(dict.fromkeys(band.part for band in chart.bands))
+    data = [trace for band in chart.bands if band.part == parts[0] for trace in _area(band, time)]
+    data += [_line(band, time, parts.index(band.part)) for band in chart.bands]
+    y_axis = axis(chart.unit, rangemode="tozero")
+    return {"data": data, "layout": layout(time.axis, y_axis, hovermode="x unified", **time.mark)}
+
+
+def link_map(found: LinkMap, scenario: ScenarioName) -> Figure:
+    """Draw when which link is congested, as a share of the storms."""
+    time = TimeAxis(scenario, float(found.time_s[-1]))
+    data: list[Figure] = [
+        {
+            "type": "heatmap", **time.steps(found.time_s), "y": list(found.links), "zmin": 0, "zmax": 100,
+            "z": [numbers(100.0 * row, 3) for row in found.share],
+            "colorscale": [[0, LIGHT["grid"]], [1, LIGHT["ink"]]],
+            "colorbar": {"title": {"text": "% of storms", "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            "hovertemplate": "%{y} at %{x}: congested in %{z} % of the storms<extra></extra>",
+        }
+    ]  # fmt: skip
+    y_axis = axis("link", type="category", autorange="reversed")
+    height = 130 + 22 * len(found.links)
+    return {"data": data, "layout": layout(time.axis, y_axis, height=height, **time.mark)}
+
+
+def survival_chart(curves: Sequence[Survival], horizon_s: float) -> Figure:
+    """Draw the share of storms that are not over yet, with its 95 % interval."""
+    data: list[Figure] = []
+    for found in curves:
+        x = numbers(found.time_s)
+        shared = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "showlegend": False}
+        flat = {"width": 0, "shape": "hv", "color": LIGHT[f"{found.setting}_band"]}
+        data += [
+            {**shared, "y": numbers(100 * found.low, 4), "line": flat, "name": f"{found.setting}, lower end"},
+            {
+                **shared,
+                "y": numbers(100 * found.high, 4),
+                "line": flat,
+                "name": f"{found.setting}, upper end",
+                "fill": "tonexty",
+                **_fill(found.setting),
+            },
+        ]
+    for found in curves:
+        data.append(
+            {
+                "type": "scatter", "mode": "lines", "name": found.setting, "x": numbers(found.time_s),
+                "y": numbers(100 * found.share, 4), "hovertemplate": "%{y:.3~g} % are not over at T = %{x:.4~g} s",
+                "line": {"color": LIGHT[found.setting], "width": 2.4, "dash": _DASH[found.setting, 0], "shape": "hv"},
+            }
+        )  # fmt: skip
+    axes = axis("T [s]", range=[0, horizon_s]), axis("storms not over yet [% of storms]", range=[0, 102])
+    return {"data": data, "layout": layout(*axes, height=440)}
 
 
 def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
@@ -65,7 +130,7 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
     reached = [
         t for storm in storms for t in (storm.present_s, storm.recommended_s, storm.lower_bound_s) if t and t > 0
     ]
-    low, high = min(reached, default=1.0) / 1.15, max([*reached, horizon_s]) * 1.15
+    low, high = min(reached, default=1.0), max([*reached, horizon_s])
     groups = {
         ("recommended", "circle", "as good or better"): [s for s in storms if not s.worse and _converged(s)],
         ("present", "x", "worse than the present setting"): [s for s in storms if s.worse],
@@ -76,7 +141,8 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "name": "no difference", "hoverinfo": "skip",
-            "x": [low, high], "y": [low, high], "line": {"color": LIGHT["muted"], "width": 1, "dash": "dash"},
+            "x": numbers([low, high]), "y": numbers([low, high]),
+            "line": {"color": LIGHT["muted"], "width": 1, "dash": "dash"},
         }
     ]  # fmt: skip
     for (colour, symbol, name), rows in groups.items():
@@ -90,116 +156,84 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
     if bounded:
         x = [horizon_s if s.present_s is None else s.present_s for s in bounded]
         y = [s.lower_bound_s or 0.0 for s in bounded]
+        names = [f"storm {s.number}" for s in bounded]
+        data.append(_points("lower bound of the same storm", x, y, "muted", "line-ew-open", names))
+    axes = [log_axis(f"T, {name} setting [s]", [low, high]) for name in SYMBOLS]
+    return {"data": data, "layout": layout(*axes, height=440)}
+
+
+def headline(record: Recommendation) -> Figure:
+    """Draw T of the storm as it is under both settings, its lower bound, and the horizon."""
+    nominal = record.nominal
+    data: list[Figure] = []
+    for setting, found in (("present", nominal.present), ("recommended", nominal.recommended)):
+        spread, last_s = found.convergence_time_s, nominal.horizon_s
+        low, middle, high = (last_s if t is None else t for t in (spread.p10, spread.median, spread.p90))
+        beyond = spread.median is None
         data.append(
-            _points(
-                "lower bound of the same storm", x, y, "muted", "line-ew-open", [f"storm {s.number}" for s in bounded]
-            )
-        )
-    span = [math.log10(low), math.log10(high)]
-    axes = [
-        _axis(f"T, {name} setting [s]", type="log", range=span, minor={"showgrid": False}, **_ticks(low, high))
-        for name in ("present", "recommended")
-    ]
-    return {"data": data, "layout": _layout(*axes, hovermode="closest", height=440)}
+            {
+                "type": "scatter", "mode": "markers+text", "name": setting, "x": numbers([middle]), "y": [setting],
+                "error_x": {"type": "data", "symmetric": False, "array": numbers([high - middle]),
+                            "arrayminus": numbers([middle - low]), "thickness": 3, "width": 7, "color": LIGHT[setting]},
+                "text": [f"beyond {amount(last_s)} s" if beyond else f"{amount(middle)} s"],
+                "textposition": "top left" if middle > 0.8 * last_s else "top center",
+                "marker": {"symbol": "triangle-right" if beyond else SYMBOLS[setting], "size": 14,
+                           "color": LIGHT[setting]},
+                "hovertemplate": "%{y}: %{text}<extra></extra>", "cliponaxis": False, "showlegend": False,
+            }
+        )  # fmt: skip
+    more: Figure = {"shapes": [], "annotations": []}
+    marks = [(nominal.lower_bound_s, "lower bound", "left"), (nominal.horizon_s, "horizon", "right")]
+    for at_s, words, side in marks:
+        if at_s is not None:
+            drawn = line_at(numbers([at_s])[0], words, side=side)
+            more = {key: [*more[key], *drawn[key]] for key in more}
+    x_axis = axis("T, the time to converge [s]", range=[0, 1.04 * nominal.horizon_s])
+    y_axis = axis("setting", type="category", range=[1.6, -0.9])
+    return {"data": data, "layout": layout(x_axis, y_axis, height=220, **more)}
 
 
-def interaction_map(found: Interaction) -> Figure:
-    """Draw the cost of storms over two knobs as a map; no value where the two are not legal together."""
-    first, second = ([KNOBS[name].text(value) for value in values]
-                     for name, values in zip(found.knobs, (found.first, found.second), strict=True))  # fmt: skip
-    costs = [cost for row in found.value_s for cost in row if cost is not None]
-    text = [["" if cost is None else amount(cost) for cost in row] for row in found.value_s]
-    data: list[Figure] = [
-        {
-            "type": "heatmap", "x": second, "y": first, "z": [list(row) for row in found.value_s],
-            "text": text, "texttemplate": "%{text}", "colorscale": "Viridis", "hoverongaps": False,
-            "zmin": min(costs, default=0.0), "zmax": max(costs, default=1.0),
-            "colorbar": {"title": {"text": "s"}},
-            "hovertemplate": f"{found.knobs[0]} %{{y}}, {found.knobs[1]} %{{x}}: %{{z:.4~g}} s<extra></extra>",
-        }
-    ]  # fmt: skip
-    axes = [_axis(name, type="category") for name in reversed(found.knobs)]
-    return {"data": data, "layout": _layout(*axes, hovermode="closest", height=380)}
-
-
-def pareto_front(points: Sequence[ParetoPoint]) -> Figure:
-    """Draw settings by two objectives, time first; the others are told when pointed at."""
-    names = list(dict.fromkeys(name for point in points for name in point.values))
-    second = next((name for name in ("refused_share", *names[1:]) if name in names), names[0])
-    text = [
-        "<br>".join([f"{name} {amount(value)}" for name, value in point.values.items()]
-                    + [f"{knob}={value}" for knob, value in point.override.items()])
-        for point in points
-    ]  # fmt: skip
-    data: list[Figure] = [
-        {
-            "type": "scatter", "mode": "markers", "text": text, "hovertemplate": "%{text}<extra></extra>",
-            "x": _numbers([point.values[names[0]] for point in points]),
-            "y": _numbers([point.values[second] for point in points]),
-            "marker": {"color": LIGHT["recommended"], "size": 9, "opacity": 0.85},
-        }
-    ]  # fmt: skip
-    axes = [_axis(name.replace("_", " ")) for name in (names[0], second)]
-    return {"data": data, "layout": _layout(*axes, hovermode="closest", height=380)}
+def _name(band: Band) -> str:
+    return ", ".join(filter(None, (band.setting, band.part)))
 
 
 def _converged(storm: StormRow) -> bool:
     return storm.present_s is not None and storm.recommended_s is not None
 
 
-def _area(band: Band, scale: float) -> Iterable[Figure]:
+def _fill(setting: str) -> Figure:
+    """Return the fill of a band: hatched for the present setting, which grey shows too."""
+    if setting == "recommended":
+        return {"fillcolor": LIGHT["recommended_band"]}
+    pattern = {"shape": "/", "size": 6, "solidity": 0.15, "fgcolor": LIGHT["present_hatch"],
+               "bgcolor": LIGHT["present_band"], "fillmode": "overlay"}  # fmt: skip
+    return {"fillcolor": LIGHT["present_band"], "fillpattern": pattern}
+
+
+def _area(band: Band, time: TimeAxis) -> Iterable[Figure]:
     shared = {
-        "type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False,
-        "x": _numbers(band.time_s / scale), "line": {"width": 0, "color": LIGHT[f"{band.setting}_band"]},
+        "type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False, **time.steps(band.time_s),
+        "line": {"width": 0, "color": LIGHT[f"{band.setting}_band"]},
     }  # fmt: skip
-    yield {**shared, "y": _numbers(band.low)}
-    yield {**shared, "y": _numbers(band.high), "fill": "tonexty", "fillcolor": LIGHT[f"{band.setting}_band"]}
+    name = _name(band)
+    yield {**shared, "y": numbers(band.low, 4), "name": f"{name}, 10th percentile"}
+    high = {**shared, "y": numbers(band.high, 4), "name": f"{name}, 90th percentile"}
+    yield {**high, "fill": "tonexty", **_fill(band.setting)}
 
 
-def _line(band: Band, scale: float) -> Figure:
-    dash = _DASH[band.setting, bool(band.part)]
+def _line(band: Band, time: TimeAxis, part: int) -> Figure:
+    dash = _DASH[band.setting, min(part, 1)]
     return {
-        "type": "scatter", "mode": "lines", "name": ", ".join(filter(None, (band.setting, band.part))),
-        "x": _numbers(band.time_s / scale), "y": _numbers(band.median), "hovertemplate": "%{y:.4~g}",
-        "line": {"color": LIGHT[band.setting], "width": 1.5 if band.part else 2.2, "dash": dash},
+        "type": "scatter", "mode": "lines", "name": _name(band),
+        **time.steps(band.time_s), "y": numbers(band.median, 4), "hovertemplate": "%{y:.4~g}",
+        "line": {"color": LIGHT[band.setting], "width": 1.5 if part else 2.2, "dash": dash},
     }  # fmt: skip
 
 
 def _points(name: str, x: Sequence[float], y: Sequence[float], colour: str, symbol: str, text: Sequence[str]) -> Figure:
     line = {"width": 1.5, "color": LIGHT[colour]}
     return {
-        "type": "scatter", "mode": "markers", "name": name, "x": _numbers(x), "y": _numbers(y), "text": list(text),
-        "hovertemplate": "%{text}: present %{x:.4~g} s, here %{y:.4~g} s",
+        "type": "scatter", "mode": "markers", "name": name, "x": numbers(np.asarray(x)), "y": numbers(np.asarray(y)),
+        "text": list(text), "hovertemplate": "%{text}: present %{x:.4~g} s, here %{y:.4~g} s",
         "marker": {"color": LIGHT[colour], "symbol": symbol, "size": 8, "opacity": 0.85, "line": line},
     }  # fmt: skip
-
-
-def _layout(x_axis: Figure, y_axis: Figure, *, hovermode: str, height: int = 300) -> Figure:
-    return {
-        "xaxis": x_axis, "yaxis": y_axis, "hovermode": hovermode, "height": height, "autosize": True,
-        "margin": {"l": 60, "r": 14, "t": 10, "b": 48},
-        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": 12, "color": LIGHT["ink"]},
-        "hoverlabel": {"bgcolor": LIGHT["paper"], "bordercolor": LIGHT["grid"], "font": {"color": LIGHT["ink"]}},
-        "legend": {"orientation": "h", "x": 0, "y": 1.04, "xanchor": "left", "yanchor": "bottom",
-                   "traceorder": "normal"},
-    }  # fmt: skip
-
-
-def _axis(title: str, **more: Any) -> Figure:
-    line = {"gridcolor": LIGHT["grid"], "zerolinecolor": LIGHT["grid"], "linecolor": LIGHT["muted"]}
-    return {"title": {"text": title, "standoff": 8}, "automargin": True, "ticks": "outside", **line, **more}
-
-
-def _ticks(low: float, high: float) -> Figure:
-    """Ticks at 1, 2 and 5 times powers of ten, which stay readable on a narrow screen."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    marks = [m * 10.0**p for p in powers for m in (1, 2, 5) if low <= m * 10.0**p <= high]
-    return {"tickvals": marks, "ticktext": [f"{mark:g}" for mark in marks]}
-
-
-def _numbers(values: Sequence[float] | npt.NDArray[np.float64]) -> list[float | None]:
-    """Round to five digits, which no screen shows, and turn NaN into a gap."""
-    return [
-        float(f"{value:.5g}") if math.isfinite(value) else None for value in np.asarray(values, dtype=float).tolist()
-    ]

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.experiments.clock import counted
 from signalstorm.experiments.export import releases, source, staros
 from signalstorm.experiments.intervals import safe_values
-from signalstorm.experiments.recommendation import Figures, Interaction, ParetoPoint, Spread, StormRow
-from signalstorm.experiments.report.curves import Chart, read_charts
+from signalstorm.experiments.recommendation import Figures, ParetoPoint, Recommendation, Spread
+from signalstorm.experiments.report.curves import Curves, read_curves
+from signalstorm.experiments.report.survival import Interval, restricted_means
 
 _ABOUT = ("present setting", "recommended setting", "held-out storms")
 """What sentences of the diagnosis are about; the others are about the search."""
 
-Value = float | bool | Spread | None
+Value = float | bool | Spread | Interval | None
 """What a cell of the first tables holds; None where it was not reached or is not known."""
 
 
@@ -59,32 +61,38 @@ class KnobRow:
 class Report:
     """Everything that the page shows."""
 
-    scenario: str
-    verdict: str
+    record: Recommendation
+    """The recommendation."""
     never_worse: bool
-    changed: bool
+    """Whether no held-out storm is worse, by its own word and by its storms."""
     altered: tuple[str, ...]
     """Parts of the record that are not as the search wrote them."""
+    counted: str
+    """From when T counts, in words."""
     nominal: tuple[Measure, ...]
-    nominal_storms: int
+    """The storm as it is."""
     held_out: tuple[Measure, ...]
+    """The held-out storms."""
     comparisons: tuple[Comparison, ...]
+    """What the two settings have together."""
     knobs: tuple[KnobRow, ...]
+    """The knobs, in the knob table's order."""
+    present: Mapping[str, KnobValue]
+    """The present setting, the queue also in seconds of the rate."""
+    recommended: Mapping[str, KnobValue]
+    """The recommended one, likewise."""
     files: Mapping[str, str]
     """Configuration files by name; none where an export refuses the setting."""
-    charts: tuple[Chart, ...]
+    curves: Curves
     """Empty where the run has no ``series.csv``."""
-    storms: tuple[StormRow, ...]
-    horizon_s: float
     diagnosis: Mapping[str, tuple[str, ...]]
     """Sentences by what they are about."""
     importance: tuple[tuple[str, float], ...]
     """Knobs by how much they matter, most first."""
-    interaction: Interaction | None
-    """How the two most important knobs work together; None if unknown."""
     pareto: tuple[ParetoPoint, ...]
     """Settings tried of which none is better than another in everything weighed; empty if unknown."""
     provenance: tuple[tuple[str, str], ...]
+    """Where it all comes from."""
 
 
 def read_run(folder: Path) -> Report:
@@ -101,36 +109,50 @@ def read_run(folder: Path) -> Report:
     nominal, held_out = record.nominal, record.held_out
     bound = Measure("Lower bound of T", "s", nominal.lower_bound_s, nominal.lower_bound_s, "no setting can be quicker")
     return Report(
-        scenario=record.scenario.name,
-        verdict=record.verdict,
+        record=record,
         never_worse=run.never_worse,
-        changed=record.changed,
         altered=tuple(run.altered),
+        counted=counted(record.scenario.clock_start, record.scenario.count_from_s, nominal.horizon_s),
         nominal=(*_measures(nominal.present, nominal.recommended), bound),
-        nominal_storms=len(nominal.seeds),
-        held_out=tuple(_measures(held_out.present, held_out.recommended)),
+        held_out=tuple(_measures(held_out.present, held_out.recommended, _means(record))),
         comparisons=(
             Comparison("Worst ratio of T", held_out.worst_ratio, "ratio", "recommended over present, storm by storm"),
             Comparison("Never worse", run.never_worse, "yes or no", "on no held-out storm more than 2 % longer"),
         ),
         knobs=tuple(_knobs(run)),
+        present=_with_queue_wait(run.present),
+        recommended=_with_queue_wait(run.recommended),
         files=_files(folder, run),
-        charts=tuple(read_charts(folder / "series.csv")),
-        storms=held_out.storms,
-        horizon_s=held_out.horizon_s,
+        curves=read_curves(folder / "series.csv"),
         diagnosis=_diagnosis(record.diagnosis),
         importance=tuple(sorted((record.importance or {}).items(), key=lambda row: -row[1])),
-        interaction=record.interaction,
         pareto=record.pareto or (),
         provenance=tuple(_provenance(folder, run)),
     )
 
 
-def _measures(present: Figures, recommended: Figures) -> Iterator[Measure]:
+def _means(record: Recommendation) -> tuple[Interval, Interval] | None:
+    return restricted_means(record.held_out.storms, record.held_out.horizon_s)
+
+
+def _with_queue_wait(setting: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
+    """Return a setting with the queue in the form in which searches move it, too."""
+    rate, queue = setting.get("nop_rate"), setting.get("nop_queue")
+    if isinstance(rate, str | None) or isinstance(queue, str | None):
+        return dict(setting)
+    return {**setting, "nop_queue_wait_s": round(2 * queue / rate) / 2}
+
+
+def _measures(
+    present: Figures, recommended: Figures, means: tuple[Interval, Interval] | None = None
+) -> Iterator[Measure]:
     times = present.convergence_time_s, recommended.convergence_time_s
     yield Measure("Time to converge, T", "s", *times, note="median, and 10th to 90th percentile over the storms")
     note = "a storm that does not converge counts as the horizon"
-    yield Measure("Restricted mean of T", "s", present.rmst_s, recommended.rmst_s, note)
+    if means is None:
+        yield Measure("Restricted mean of T", "s", present.rmst_s, recommended.rmst_s, note)
+    else:
+        yield Measure("Restricted mean of T", "s", *means, f"{note}; in brackets its 95 % interval")
     yield Measure("Mean of the worst tenth", "s", present.cvar_s, recommended.cvar_s, "CVaR, restricted as above")
     yield Measure("Worst storm", "s", present.worst_s, recommended.worst_s, "restricted as above")
     missed = 1.0 - present.converged_share, 1.0 - recommended.converged_share

@@ -20,6 +20,34 @@ _COMMON = {
 }
 
 
+MORE: dict[str, Any] = {
+    "profiles": {
+        "nop_rate": {"unit": "per s", "values": [50, 60, 66, 5000], "value_s": [24.0, 26.0, 28.0, 590.0]},
+        "nop_wait_s": {"unit": "s", "values": [1, 5, 10, 15], "value_s": [80.0, 40.0, 26.0, 26.0]},
+        "nop_action": {"unit": "", "values": ["drop", "reject-congestion"], "value_s": [26.0, 26.1]},
+    },
+    "importance": {"nop_rate": 0.91, "nop_wait_s": 0.09, "nop_action": 0.0},
+    "interaction": {
+        "knobs": ["nop_rate", "nop_wait_s"], "units": ["per s", "s"], "first": [50, 60, 180], "second": [5, 10, 15],
+        "storms": 4, "value_s": [[None, 24.5, 24.0], [40.0, 26.0, 26.0], [400.0, 500.0, 590.0]],
+        "present": ["off", 5], "recommended": [60, 10],
+    },
+    "pareto": [
+        {"trial": 0, "override": {}, "values": {"time": 225.0, "refused_share": 0.1, "change_cost": 0.0}},
+        {"trial": 7, "override": {"nop_rate": 70}, "values": {"time": 31.0, "refused_share": 0.3, "change_cost": 1.0}},
+        {
+            "trial": 9, "override": {"nop_rate": 60, "nop_wait_s": 10, "nop_queue_wait_s": 8.0},
+            "values": {"time": 26.5, "refused_share": 0.4, "change_cost": 2.0},
+        },
+    ],
+    "passed_over": {
+        "trial": 12, "override": {"nop_rate": 64}, "seeds": [20000, 20001], "rmst_s": 24.5, "recommended_rmst_s": 26.0,
+        "reason": "it is worse than the present setting on 2 of 48 fresh storms, by up to 12%",
+    },
+}  # fmt: skip
+"""Parts that a search of many trials adds."""
+
+
 def recommendation(**changes: Any) -> dict[str, Any]:
     """Return a recommendation for `lab-pcrf`, with top-level parts replaced."""
     content: dict[str, Any] = {

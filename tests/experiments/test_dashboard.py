@@ -30,7 +30,8 @@ def test_the_map_has_a_hole_where_two_values_are_not_legal_together() -> None:
     _, figure = figures(_record())["interaction"]
     (trace,) = figure["data"]
     assert trace["z"] == [[31.5], [None]]
-    assert trace["y"] == ["50 per s", "60 per s"]
+    assert trace["y"] == ["50", "60"]
+    assert figure["layout"]["yaxis"]["title"]["text"] == "nop_rate [per s]"
 
 
 def test_figures_are_attached_to_the_study() -> None:

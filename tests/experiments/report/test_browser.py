@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from signalstorm.experiments.report import write_report
-from tests.experiments.report.run_folder import write_run
+from tests.experiments.recommendation_data import MORE
+from tests.experiments.report.run_folder import write_links, write_run
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -30,8 +31,19 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = write_run(tmp_path_factory.mktemp("run"), scenario={"name": "<script>alert(1)</script>", "hash": "0f1e"})
+    scenario = {"name": "<script>alert(1)</script>", "hash": "0f1e", "clock_start": "06:25", "count_from_s": 10.0}
+    folder = write_run(tmp_path_factory.mktemp("run"), scenario=scenario, **MORE)
+    write_links(folder / "series.csv")
     return write_report(folder).as_uri()
+
+
+DRAW_ALL = """async () => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  for (const plot of document.querySelectorAll(".plot")) {
+    plot.scrollIntoView();
+    while (!plot.querySelector(".main-svg")) await new Promise((next) => setTimeout(next, 20));
+  }
+}"""
 
 
 class Visit:
@@ -47,30 +59,84 @@ class Visit:
         self.page.on("dialog", lambda dialog: self.troubles.append(dialog.message))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(address)
-        self.page.wait_for_function("document.querySelectorAll('.plot .main-svg').length > 5")
+        self.page.wait_for_selector(".plot .main-svg")
+
+    def plots(self) -> list[Any]:
+        """Open every fold, go down the page until each figure is drawn, and return the figures."""
+        self.page.evaluate(DRAW_ALL)
+        found: list[Any] = self.page.query_selector_all(".plot")
+        return found
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark"), (1920, "light")])
 def test_report_opens_from_its_file(browser: Any, report: str, width: int, scheme: str) -> None:
     visit = Visit(browser, report, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    assert visit.troubles == []
-    assert visit.requests == [report]
-    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert "<script>alert(1)</script>" in visit.page.inner_text("h1")
-    for plot in visit.page.query_selector_all(".plot"):
+    plots = 0
+    for plot in visit.plots():
         outer, inner = plot.bounding_box(), plot.query_selector(".main-svg").bounding_box()
         assert inner["x"] >= outer["x"] - 1
         assert inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+        plots += 1
+    assert plots >= 20
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert visit.troubles == []
+    assert visit.requests == [report]
+    visit.context.close()
+
+
+def test_no_label_is_cut_off_on_a_phone(browser: Any, report: str) -> None:
+    visit = Visit(browser, report, viewport={"width": 390, "height": 900})
+    texts = ".xtitle, .ytitle, .xtick text, .ytick text, .legendtext, .annotation-text, .cbtitle text"
+    beyond = f"""(plot) => {{
+      const box = plot.getBoundingClientRect();
+      return [...plot.querySelectorAll("{texts}")].filter((text) => {{
+        const at = text.getBoundingClientRect();
+        return at.width > 0 && (at.left < box.left - 1 || at.right > box.right + 1 || at.bottom > box.bottom + 1);
+      }}).map((text) => text.textContent);
+    }}"""
+    for plot in visit.plots():
+        assert plot.evaluate(beyond) == [], plot.get_attribute("data-figure")
     visit.context.close()
 
 
 def test_legends_cover_no_curve(browser: Any, report: str) -> None:
     visit = Visit(browser, report, viewport={"width": 390, "height": 900})
     legend_above = "p => p.querySelector('.legend').getBoundingClientRect().bottom - p.getBoundingClientRect().top"
-    for plot in visit.page.query_selector_all(".plot"):
-        assert plot.evaluate(legend_above) <= plot.evaluate("p => p._fullLayout._size.t") + 1
-        assert plot.evaluate("p => p._fullLayout._size.h") >= 120
-        assert plot.evaluate("p => p._fullLayout._size.w") >= 240
+    for plot in visit.plots():
+        if plot.query_selector(".legend") is not None:
+            assert plot.evaluate(legend_above) <= plot.evaluate("p => p._fullLayout._size.t") + 1
+        assert plot.evaluate("p => p._fullLayout._size.h") >= 100
+        assert plot.evaluate("p => p._fullLayout._size.w") >= 160
+    visit.context.close()
+
+
+def test_figures_further_down_wait_until_they_come_near(browser: Any, report: str) -> None:
+    visit = Visit(browser, report, viewport={"width": 1280, "height": 900})
+    drawn = "document.querySelectorAll('.plot .plot-container').length"
+    before = visit.page.evaluate(drawn)
+    assert before < visit.page.evaluate("document.querySelectorAll('.plot').length")
+    visit.page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    visit.page.wait_for_function(f"{drawn} > {before}")
+    visit.context.close()
+
+
+def test_the_keyboard_reaches_contents_buttons_and_folds(browser: Any, report: str) -> None:
+    visit = Visit(browser, report, viewport={"width": 1280, "height": 900})
+    page = visit.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "What changes for the storm"
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#change")
+    page.get_by_role("button", name="Copy staros.cfg").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Copied").wait_for()
+    fold = page.locator("details", has_text="Each link")
+    fold.locator("summary").focus()
+    page.keyboard.press("Enter")
+    fold.locator(".plot .main-svg").first.wait_for()
+    assert visit.troubles == []
     visit.context.close()
 
 
@@ -98,9 +164,13 @@ def test_copy_works_without_the_clipboard_interface(browser: Any, report: str) -
 def test_a_dark_page_turns_light_for_print(browser: Any, report: str) -> None:
     visit = Visit(browser, report, color_scheme="dark")
     colour = "getComputedStyle(document.querySelector('.plot .xtitle')).fill"
+    folded = "document.querySelector('details .plot').querySelector('.main-svg') === null"
     dark = visit.page.evaluate(colour)
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert visit.page.evaluate(colour) == "rgb(27, 31, 36)" != dark
+    shown = "[...document.querySelectorAll('.plot')].filter((plot) => plot.checkVisibility())"
+    assert visit.page.evaluate(f"{shown}.every((plot) => plot.querySelector('.main-svg'))")
+    assert visit.page.evaluate(folded)
     visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert visit.page.evaluate(colour) == dark
     assert visit.page.pdf(format="A4").startswith(b"%PDF")

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from signalstorm.envs.model.errors import InputError
-from signalstorm.experiments.report.curves import read_charts
+from signalstorm.experiments.report.curves import Curves, read_curves
 from tests.experiments.report.run_folder import write_series
 
 
 def test_no_file_means_no_curves(tmp_path: Path) -> None:
-    assert read_charts(tmp_path / "series.csv") == []
+    assert read_curves(tmp_path / "series.csv") == Curves()
 
 
 def test_bands_are_percentiles_over_the_seeds(tmp_path: Path) -> None:
     write_series(tmp_path / "series.csv")
-    charts = read_charts(tmp_path / "series.csv")
+    charts = read_curves(tmp_path / "series.csv").charts
     assert [chart.title.split(",")[0] for chart in charts] == [
         "Request rate",
         "Admitted rate",
-        "Without service",
+        "Registered subscribers",
         "Queue of the gate",
         "Queue of pcrf",
     ]
@@ -37,10 +37,10 @@ def test_bands_are_percentiles_over_the_seeds(tmp_path: Path) -> None:
 
 def test_long_curves_become_means(tmp_path: Path) -> None:
     write_series(tmp_path / "series.csv", times=1300, interval_s=60.0)
-    present, _ = read_charts(tmp_path / "series.csv")[0].bands
-    assert present.time_s.size == 1300 // 3
-    assert (present.mean_over_s, present.time_s[0]) == (180.0, 180.0)
-    assert present.median[0] == pytest.approx(102 - 100 / 1300)
+    present, _ = read_curves(tmp_path / "series.csv").charts[0].bands
+    assert present.time_s.size == 1300 // 5
+    assert (present.mean_over_s, present.time_s[0]) == (300.0, 300.0)
+    assert present.median[0] == pytest.approx(102 - 200 / 1300)
     assert not np.isnan(present.median).any()
 
 
@@ -48,7 +48,7 @@ def test_a_storm_that_is_over_leaves_the_others(tmp_path: Path) -> None:
     path = tmp_path / "series.csv"
     rows = [f"present,{seed},{time},handsets,request rate,1/s,{10 + seed}" for seed in (0, 1) for time in (1, 2)]
     path.write_text("\n".join(["setting,seed,time_s,element,quantity,unit,value", *rows[:-1]]) + "\n")
-    ((band,),) = (chart.bands for chart in read_charts(path))
+    ((band,),) = (chart.bands for chart in read_curves(path).charts)
     assert band.median.tolist() == [10.5, 10.0]
 
 
@@ -63,4 +63,47 @@ def test_a_storm_that_is_over_leaves_the_others(tmp_path: Path) -> None:
 def test_a_broken_file_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "series.csv").write_text(text)
     with pytest.raises(InputError, match=message):
-        read_charts(tmp_path / "series.csv")
+        read_curves(tmp_path / "series.csv")
+
+
+def row(setting: str, seed: int, time_s: float, element: str, quantity: str, value: float) -> str:
+    return f"{setting},{seed},{time_s},{element},{quantity},on,{value}"
+
+
+def written(path: Path, rows: list[str]) -> Path:
+    path.write_text("\n".join(["setting,seed,time_s,element,quantity,unit,value", *rows]) + "\n")
+    return path
+
+
+def test_alarms_are_counted_from_their_edges(tmp_path: Path) -> None:
+    rows = [row(setting, seed, time, "handsets", "request rate", 1.0)
+            for setting in ("present", "recommended") for seed in (0, 1) for time in (10, 20, 30, 40)]  # fmt: skip
+    rows += [row("present", seed, 12 + seed, "stp1/slc1", "congestion alarm", 1) for seed in (0, 1)]
+    rows += [row("present", 0, 31, "stp1/slc1", "congestion alarm", 0)]
+    rows += [row("present", seed, 20, "imsimgr", "cpu warn alarm", 1) for seed in (0, 1)]
+    chart = next(c for c in read_curves(written(tmp_path / "series.csv", rows)).charts if c.name == "alarms")
+    (band,) = chart.bands  # under the recommended setting there are none
+    assert (band.setting, band.seeds) == ("present", 2)
+    assert band.median.tolist() == [0.0, 2.0, 2.0, 1.5]
+
+
+def test_links_become_maps_and_charts(tmp_path: Path) -> None:
+    rows = []
+    for setting, times in (("present", (10, 20)), ("recommended", (10,))):
+        for link, on in (("stp1/slc1", 0), ("stp1/slc2", 1)):
+            for seed in (0, 1):
+                for time in times:
+                    rows.append(row(setting, seed, time, link, "congested", on * (seed if time == 10 else 1)))
+                    rows.append(row(setting, seed, time, link, "tx rate", 5.0 + seed))
+                    rows.append(row(setting, seed, time, link, "rx rate", 4.0))
+                    rows.append(row(setting, seed, time, link, "queued", 7.0 * on))
+    curves = read_curves(written(tmp_path / "series.csv", rows))
+    assert [found.setting for found in curves.congestion] == ["present", "recommended"]
+    assert curves.congestion[0].links == ("stp1/slc1", "stp1/slc2")
+    assert curves.congestion[0].share.tolist() == [[0.0, 0.0], [0.5, 1.0]]
+    assert [chart.name for chart in curves.links] == ["stp1-slc1-rate", "stp1-slc2-rate", "stp1-slc2-queue"]
+    parts = [(band.setting, band.part, band.median[0]) for band in curves.links[0].bands]
+    assert parts == [
+        ("present", "sent", 5.5), ("recommended", "sent", 5.5), ("present", "answered", 4.0),
+        ("recommended", "answered", 4.0),
+    ]  # fmt: skip

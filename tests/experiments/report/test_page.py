@@ -14,7 +14,7 @@ from signalstorm.experiments.export import write
 from signalstorm.experiments.recommendation import Recommendation, save
 from signalstorm.experiments.report import write_report
 from signalstorm.experiments.report.markup import element, join, raw
-from tests.experiments.recommendation_data import recommendation
+from tests.experiments.recommendation_data import MORE, recommendation
 from tests.experiments.report.run_folder import write_run
 
 EVIL = "<script>alert(1)</script>"
@@ -88,11 +88,53 @@ def test_the_page_says_it_all(tmp_path: Path) -> None:
     assert text.index("Never worse") < text.index("What changes for the storm")
 
 
+def test_the_headline_carries_the_figures_and_says_from_when_t_counts(tmp_path: Path) -> None:
+    scenario = {"name": "incident", "hash": "0f", "clock_start": "06:25", "count_from_s": 5700.0}
+    found = page(write_run(tmp_path, scenario=scenario, **MORE))
+    text = re.sub(r"\s+", " ", found.text)
+    head = text[: text.index("What changes for the storm")]
+    for part in (
+        "T, median of 4 storms as they are present 128 s, over at 08:02 recommended 26 s, over at 08:00",
+        "Lower bound of T 20 s",
+        "Restricted mean of T, 4 held-out storms present 225 s recommended 26.5 s",
+        "Held-out storms that get worse 0 of 4 worst ratio to the present setting 0.92",
+        "T counts from 08:00, 5,700 s after the scenario's start at 06:25; the horizon is at 08:10, which is T = 600 s",
+    ):
+        assert part in head
+    assert "The dotted line is where T starts to count" in text
+
+
+def test_what_was_passed_over_is_named_with_the_reason(tmp_path: Path) -> None:
+    text = re.sub(r"\s+", " ", page(write_run(tmp_path, **MORE)).text)
+    assert "Quicker on the storm as it is, but passed over nop_rate=64 (trial 12): 24.5 s against 26 s" in text
+    assert "Not recommended because it is worse than the present setting on 2 of 48 fresh storms, by up to 12%" in text
+
+
+def test_the_contents_lead_to_every_section(tmp_path: Path) -> None:
+    found = page(write_run(tmp_path, **MORE))
+    ids = {attributes["id"] for tag, attributes in found.attributes if tag == "section"}
+    links = [attributes["href"] for tag, attributes in found.attributes if tag == "a"]
+    assert {f"#{name}" for name in ids} == set(links)
+    names = [attributes["id"] for _, attributes in found.attributes if "id" in attributes]
+    assert len(set(names)) == len(names)
+
+
+def test_a_long_pareto_set_is_cut_in_the_page(tmp_path: Path) -> None:
+    points = [
+        {"trial": i, "override": {"nop_rate": 50 + i}, "values": {"time": 1.0 + i, "refused_share": 1.0 - i / 300}}
+        for i in range(300)
+    ]
+    text = page(write_run(tmp_path, **MORE | {"pareto": points})).text
+    assert "300 settings on the Pareto front, the 100 quickest" in text
+    assert "nop_rate=149" in text
+
+
 def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path: Path) -> None:
     found = page(write_run(tmp_path))
     for tag, attributes in found.attributes:
         assert tag not in ("link", "iframe", "img", "object")
-        assert not {"src", "href", "onclick", "onload"} & attributes.keys()
+        assert not {"src", "onclick", "onload"} & attributes.keys()
+        assert (attributes.get("href") or "#").startswith("#")  # to a place on the page, nowhere else
     policy = next(a["content"] for _, a in found.attributes if a.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
     assert policy.startswith("default-src 'none'; ")
