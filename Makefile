@@ -8,18 +8,21 @@ TEST_EXTRAS ?= dev,web
 # The share of the product's lines that the quick tests must reach, in per cent.
 COVERAGE ?= 90
 PYTEST_ARGS ?=
+# The scenarios whose runs docs/gallery.md shows.
+GALLERY ?= lab-pcrf incident-2014
 
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DELETE_ON_ERROR:
-.PHONY: help tune test lint quick-tests validate bench clean
+.PHONY: help tune test lint quick-tests validate bench gallery clean
 
 help:
 	@echo 'make tune [SCENARIO=$(SCENARIO)]   find the best settings for a storm, into runs/$(SCENARIO)/'
 	@echo 'make test        lint, types, layers and the quick tests with coverage'
 	@echo 'make validate    the long statistical and end-to-end checks'
 	@echo 'make bench       speed ratios, measured side by side'
+	@echo 'make gallery     the figures of two runs, into docs/gallery/; needs Chrome or Chromium'
 	@echo 'make clean       remove .venv, caches and build products; runs/ stays'
 
 tune: $(VENV)/.installed-product
@@ -48,6 +51,13 @@ validate: $(VENV)/.installed-$(TEST_EXTRAS)
 bench: $(VENV)/.installed-$(TEST_EXTRAS)
 	$(BIN)/signalstorm bench
 
+# A search says with 1 that its setting is worse on a storm that it has not seen; its figures are worth a look all the same.
+gallery: $(VENV)/.installed-figures
+	for scenario in $(GALLERY); do \
+	    { $(BIN)/signalstorm tune $$scenario --out runs/$$scenario -q > /dev/null || [ $$? = 1 ]; } && \
+	    $(BIN)/signalstorm report runs/$$scenario --figures docs/gallery/$$scenario --format svg || exit; \
+	done
+
 clean:
 	rm -rf $(VENV) dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -63,6 +73,10 @@ $(VENV)/.created:
 $(VENV)/.installed-product: pyproject.toml constraints.txt | $(VENV)/.created
 	@echo 'Installing signalstorm into $(VENV); the first time this takes about a minute.'
 	$(INSTALL) .
+	@touch $@
+
+$(VENV)/.installed-figures: pyproject.toml constraints.txt | $(VENV)/.created
+	$(INSTALL) '.[figures]'
 	@touch $@
 
 $(VENV)/.installed-$(TEST_EXTRAS): pyproject.toml constraints.txt | $(VENV)/.created

@@ -37,9 +37,9 @@ _DAY = datetime(2000, 1, 1)
 class TimeAxis:
     """The axis of a scenario's time: the time of day where the scenario has one, else seconds, minutes or hours."""
 
-    def __init__(self, scenario: ScenarioName, last_s: float) -> None:
-        self._start_s = start_of_day_s(scenario.clock_start)
-        self._count_from_s = scenario.count_from_s
+    def __init__(self, scenario: ScenarioName | None, last_s: float) -> None:
+        self._start_s = None if scenario is None else start_of_day_s(scenario.clock_start)
+        self._count_from_s = 0.0 if scenario is None else scenario.count_from_s
         unit, self._scale = ("s", 1.0) if last_s <= 1800 else ("min", 60.0) if last_s <= 3 * HOUR_S else ("h", HOUR_S)
         self._title = f"time from the scenario's start [{unit}]"
 
@@ -68,8 +68,13 @@ class TimeAxis:
         return line_at(self.place(self._count_from_s)) if self._count_from_s > 0 else {}
 
 
-def storm_chart(chart: Chart, scenario: ScenarioName) -> Figure:
-    """Draw medians as lines over the bands between the 10th and the 90th percentile."""
+def storm_chart(chart: Chart, scenario: ScenarioName | None = None) -> Figure:
+    """Draw medians as lines over the bands between the 10th and the 90th percentile.
+
+    Args:
+        chart: What to draw.
+        scenario: Whose time of day the axis shows; None: it counts from the start.
+    """
     time = TimeAxis(scenario, max(float(band.time_s[-1]) for band in chart.bands))
     parts = list(dict.fromkeys(band.part for band in chart.bands))
     data = [trace for band in chart.bands if band.part == parts[0] for trace in _area(band, time)]

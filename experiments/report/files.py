@@ -6,10 +6,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from signalstorm.envs.model.errors import ABSENT, wrong_input
+from signalstorm.envs.model.errors import ABSENT, InputError, wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.report.drawing import Figure
@@ -59,6 +60,8 @@ def _pictures(found: Sequence[Drawing], kinds: Sequence[str]) -> dict[str, str |
     """Draw figures by Kaleido, which uses a browser on this machine."""
     if not kinds:
         return {}
+    if find_spec("kaleido") is None:
+        raise _without("the package kaleido", "pip install 'signalstorm[figures]'")
     from plotly import io as plotly_io
 
     jobs = [(drawing, kind) for drawing in found for kind in kinds]
@@ -74,13 +77,15 @@ def _pictures(found: Sequence[Drawing], kinds: Sequence[str]) -> dict[str, str |
                 validate=False,
             )
         except RuntimeError as error:
-            rule = "pictures need Kaleido and Chrome or Chromium, of which one is missing or does not start here"
-            way_out = (
-                "pip install 'signalstorm[figures]', install a browser or name one in BROWSER_PATH; or ask for the "
-                "numbers alone with --format csv"
-            )
-            raise wrong_input(rule, ABSENT, way_out, key="--figures") from error
+            missing = "Chrome or Chromium, and none was found that starts here"
+            raise _without(missing, "install one, or name one in BROWSER_PATH") from error
         return {file.name: file.read_bytes() for file in files}
+
+
+def _without(missing: str, way_out: str) -> InputError:
+    """Return the error for something that pictures need and that is not there."""
+    rule = f"pictures need {missing}"
+    return wrong_input(rule, ABSENT, f"{way_out}; or ask for the numbers alone: --format csv", key="--figures")
 
 
 def picture(drawing: Drawing) -> Figure:

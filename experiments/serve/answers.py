@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from signalstorm.envs.model.wording import amount
 from signalstorm.experiments.report.curves import Band, Chart
-from signalstorm.experiments.report.figures import LIGHT, Figure, storm_chart
+from signalstorm.experiments.report.drawing import LIGHT, Figure
+from signalstorm.experiments.report.figures import storm_chart
 from signalstorm.experiments.series import Series, means
 from signalstorm.experiments.serve.storms import Outcome
 from signalstorm.experiments.storm_views import View, time_axis, views
@@ -57,7 +58,7 @@ def _series(outcome: Outcome) -> Series:
 
 def _figure(view: View, before: Series, after: Series) -> Figure:
     bands = tuple(_band(name, view, series) for name, series in zip(_SETTINGS, (before, after), strict=True))
-    figure = storm_chart(Chart(view.title, view.unit, bands))
+    figure = storm_chart(Chart(view.key, view.title, view.unit, bands))
     for rank, trace in enumerate(figure["data"]):
         if "name" in trace:
             trace |= {"name": _SETTINGS.get(trace["name"], trace["name"]), "legendrank": rank}

@@ -7,7 +7,7 @@ from typing import Any
 from dash import dcc, html
 
 from signalstorm import __version__
-from signalstorm.experiments.report.figures import DARK, LIGHT
+from signalstorm.experiments.report.drawing import DARK, LIGHT
 from signalstorm.experiments.serve.answers import Row
 from signalstorm.experiments.serve.controls import Control, event_kinds
 from signalstorm.experiments.serve.sources import Opened, Sources

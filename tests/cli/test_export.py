@@ -83,3 +83,19 @@ def test_export_for_one_box_prints_its_own_names(run: Run, folder: Path) -> None
     assert code == EXIT_OK
     assert "    egtp-service s11\n      gtpc max-retransmissions 1" in out
     assert f"wrote {folder / 'staros.diff'}" in out
+
+
+def test_report_writes_figures_with_their_numbers(run: Run, folder: Path, tmp_path: Path) -> None:
+    code, out, _ = run("report", folder, "--figures", tmp_path / "figures", "--format", "csv", "--json")
+    assert code == EXIT_OK
+    written = json.loads(out)
+    assert Path(written["file"]).exists()
+    assert {Path(name).name for name in written["figures"]} >= {"headline.csv", "survival.csv", "storms.csv"}
+    assert all(Path(name).exists() for name in written["figures"])
+
+
+def test_a_format_needs_a_folder_for_the_figures(run: Run, folder: Path) -> None:
+    code, _, err = run("report", folder, "--format", "svg")
+    assert code == EXIT_WRONG_INPUT
+    assert "--format: belongs to --figures" in err
+    assert not (folder / "report.html").exists()

@@ -2,13 +2,14 @@
 
 import csv
 import io
-import sys
+import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from signalstorm.envs.model.errors import InputError
-from signalstorm.experiments.report import write_figures
+from signalstorm.experiments.report import files, write_figures
 from tests.experiments.recommendation_data import MORE
 from tests.experiments.report.run_folder import write_links, write_run
 
@@ -24,10 +25,10 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_every_figure_has_its_numbers(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", **MORE)
-    files = write_figures(run, tmp_path / "out", ["csv"])
-    assert {file.stem for file in files} == NAMES
-    assert {file.suffix for file in files} == {".csv"}
-    assert set(tmp_path.joinpath("out").iterdir()) == set(files)
+    made = write_figures(run, tmp_path / "out", ["csv"])
+    assert {file.stem for file in made} == NAMES
+    assert {file.suffix for file in made} == {".csv"}
+    assert set(tmp_path.joinpath("out").iterdir()) == set(made)
     curve = rows(tmp_path / "out" / "requests.csv")
     assert list(curve[0]) == ["series", "time from the scenario's start [s]", "requests per s"]
     median = [row for row in curve if row["series"] == "present"]
@@ -59,9 +60,14 @@ def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
 def test_what_is_missing_for_pictures_is_said_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "kaleido", None)
-    with pytest.raises(InputError, match=r"need Kaleido and Chrome or Chromium.*signalstorm\[figures\].*--format csv"):
+    monkeypatch.setattr(files, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"need the package kaleido.*signalstorm\[figures\].*--format csv"):
         write_figures(write_run(tmp_path / "run"), tmp_path / "out")
+    monkeypatch.undo()
+    if find_spec("kaleido") is not None:
+        monkeypatch.setenv("BROWSER_PATH", "/no/such/browser")
+        with pytest.raises(InputError, match=r"need Chrome or Chromium.*BROWSER_PATH; or .*--format csv"):
+            write_figures(tmp_path / "run", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -71,9 +77,19 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
     if not Path("/usr/bin/chromium").exists():
         pytest.skip("there is no browser")
     run = write_run(tmp_path / "run", series=False)
-    files = write_figures(run, tmp_path / "out", ["svg", "png"])
-    assert {file.name for file in files} >= {"headline.svg", "headline.png", "storms.svg", "survival.png"}
+    made = write_figures(run, tmp_path / "out", ["svg", "png"])
+    assert {file.name for file in made} >= {"headline.svg", "headline.png", "storms.svg", "survival.png"}
     svg = (tmp_path / "out" / "survival.svg").read_text("utf-8")
     for words in ("Storms that are not over yet (Kaplan-Meier)", "storms not over yet [% of storms]", "T [s]"):
         assert words in svg
     assert (tmp_path / "out" / "survival.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_gallery_shows_figures_that_there_are() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "gallery.md").read_text("utf-8")
+    links = re.findall(r"!\[([^\]]+)\]\(gallery/(?:incident-2014|lab-pcrf)/([^)]+)\.svg\)", page)
+    assert len(links) == page.count("![") > 15
+    of_links = {"cpu-imsimgr", "detaches", "alarms", "congestion-present", "congestion-recommended", "stp2-slc1-rate"}
+    for name, file in links:
+        assert name == file
+        assert file in NAMES | of_links | {"stp2-slc1-queue", "profile-rto-max-ms"}
