@@ -77,7 +77,7 @@ class LinkStates:
     values: dict[tuple[str, str], tuple[str, Floats]]
     """By element and quantity: unit and numbers of shape (records, rows); a rate is the mean since the record before.
 
-    Of each link: ``tx rate`` and ``rx rate`` of messages and answers, ``queued`` messages that the peer has not taken,
+    Of each link: ``tx rate`` and ``rx rate`` of messages and answers, ``waiting`` messages that the peer has not taken,
     and whether it is ``congested``, 0 or 1. Of the IMSI manager its smoothed ``CPU``.
     """
 
@@ -103,7 +103,7 @@ def run_watched(batch: Batch) -> LinkStates | None:
         tx, rx, admitted, served, peer, congested = (states[:, i * len(_LINK_ROWS) + j] for j in range(len(_LINK_ROWS)))
         values[name, "tx rate"] = ("1/s", _rate(tx, every * batch.dt))
         values[name, "rx rate"] = ("1/s", _rate(rx, every * batch.dt))
-        values[name, "queued"] = ("messages", admitted - served - peer)
+        values[name, "waiting"] = ("messages", admitted - served - peer)
         values[name, "congested"] = ("on", congested)
     if manager >= 0:
         values["imsimgr", "CPU"] = ("share", states[:, -1])

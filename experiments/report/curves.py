@@ -166,7 +166,7 @@ def _link_charts(found: Found, links: Iterable[str]) -> Iterator[Chart]:
         name = link.replace("/", "-")
         sources = _Source(link, "tx rate", "sent"), _Source(link, "rx rate", "answered")
         yield _chart(found, f"{name}-rate", f"{link}: sent and answered", "messages per s", sources)
-        yield _chart(found, f"{name}-queue", f"{link}: queue", "messages", [_Source(link, "queued")])
+        yield _chart(found, f"{name}-queue", f"{link}: queue", "messages", [_Source(link, "waiting")])
 
 
 def _read(path: Path) -> Found:

@@ -50,7 +50,7 @@ def test_series_hold_what_links_send_and_what_waits() -> None:
             unit, rate = recorded.series.values[name, quantity]
             assert unit == "1/s"
             np.testing.assert_allclose(rate.sum(axis=0) * 60.0, total[name], rtol=1e-9)
-        unit, waiting = recorded.series.values[name, "queued"]
+        unit, waiting = recorded.series.values[name, "waiting"]
         assert unit == "messages"
         assert np.all(waiting >= 0)
         assert waiting.max() > 0

@@ -45,7 +45,7 @@ def write_links(path: Path, times: int = 40, interval_s: float = 1.0) -> None:
                         at, on = (i + 1) * interval_s, setting == "present" and link[3] == "2" and i > times // 2
                         rows.writerow([setting, seed, at, link, "tx rate", "1/s", 100.0 + seed])
                         rows.writerow([setting, seed, at, link, "rx rate", "1/s", 40.0 if on else 100.0])
-                        rows.writerow([setting, seed, at, link, "queued", "messages", 900.0 * on + 1])
+                        rows.writerow([setting, seed, at, link, "waiting", "messages", 900.0 * on + 1])
                         rows.writerow([setting, seed, at, link, "congested", "on", float(on)])
 
 

@@ -96,7 +96,7 @@ def test_links_become_maps_and_charts(tmp_path: Path) -> None:
                     rows.append(row(setting, seed, time, link, "congested", on * (seed if time == 10 else 1)))
                     rows.append(row(setting, seed, time, link, "tx rate", 5.0 + seed))
                     rows.append(row(setting, seed, time, link, "rx rate", 4.0))
-                    rows.append(row(setting, seed, time, link, "queued", 7.0 * on))
+                    rows.append(row(setting, seed, time, link, "waiting", 7.0 * on))
     curves = read_curves(written(tmp_path / "series.csv", rows))
     assert [found.setting for found in curves.congestion] == ["present", "recommended"]
     assert curves.congestion[0].links == ("stp1/slc1", "stp1/slc2")
