@@ -1,106 +1,88 @@
-"""Rules for the gate's rate that fit on a card: each looks at the counters of one interval."""
+"""Laws for one storm and one person: the counters of an interval in, a command and its reason in words out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from signalstorm.agents.base import ACCEPTS, ADMITTED, CONGESTED, FAILURES, REQUESTS, Controller, Counters, Decision
+import numpy as np
+
+from signalstorm.agents.base import ACCEPTS, CONGESTED, REQUESTS, Controller, Counters, Decision
+from signalstorm.agents.laws.base import LIMITING, Law, moved
+from signalstorm.agents.laws.rates import Aimd, ConstantGain, DoicRate, RateMatching
+from signalstorm.agents.plant import Gate, View, as_number
 from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
 from signalstorm.envs.model.knobs import round_to_legal
 
 _RATE = KNOBS["nop_rate"]
-_LIMITING = 0.9
-"""The gate limits where it lets through at least this share of its rate."""
+_GATE = Gate()
 
 
 @dataclass(frozen=True)
-class RateMatching:
-    """Let through what the network completes: the gate follows the rate of attaches that got through.
+class Card:
+    """A law on the gate's rate that remembers nothing, so that a decision follows from one interval alone."""
 
-    Where hardly any fail and the gate is what limits, it opens by the step limit, so that capacity that comes back is
-    found; the way down is the rate that was completed, plus a margin.
-    """
+    law: Law
+    """The law."""
+    closing: str
+    """What it does under congestion, in words."""
+    opening: str
+    """What it does otherwise."""
 
-    margin_share: float = 0.1
-    """The gate's rate above that of completed attaches [share]."""
-    dead_band_share: float = 0.05
-    """Smaller changes are not worth a command [share]."""
-    step_share: float = 0.3
-    """Largest change in one interval [share]."""
-    healthy_share: float = 0.02
-    """Up to this share of failures the network could take more [share]."""
-
-    name: str = "rate-matching"
+    @property
+    def name(self) -> str:
+        """The law's name."""
+        return self.law.name
 
     def decide(self, seen: Counters, setting: Mapping[str, KnobValue]) -> Decision:
-        """Return the next rate of the gate."""
+        """Return the next rate of the gate, see ``Controller.decide``."""
         if ACCEPTS not in seen.values:
             return Decision({}, f"{ACCEPTS} is not known, so nothing is changed")
-        completed = seen.values[ACCEPTS]
-        admitted = seen.values.get(ADMITTED, completed)
-        failed = seen.values.get(FAILURES, max(admitted - completed, 0.0))
         rate = setting.get("nop_rate", OFF)
-        share = failed / max(completed + failed, 1e-9)
-        now = f"{completed:.4g} attaches/s are completed and {share:.0%} fail"
-        if share <= self.healthy_share:
-            if isinstance(rate, str) or admitted < _LIMITING * rate:
-                return Decision({}, f"{now}: the gate is not what limits", _beyond(seen, rate))
-            wanted, why = rate * (1.0 + self.step_share), f"{now} although the gate limits: open it"
-        else:
-            wanted, why = completed * (1.0 + self.margin_share), f"{now}: let through what is completed, and a margin"
-        return _moved(rate, wanted, why, seen, self.dead_band_share, self.step_share)
+        now = np.array([as_number("nop_rate", rate)])
+        view = _GATE.view({name: np.array([value]) for name, value in seen.values.items()}, now, seen.interval_s)
+        wanted = self.law.wanted(view, np.zeros((1, 1)))
+        congested = bool(self.law.congested(view)[0])
+        state = f"{view.completed[0]:.4g} attaches/s are completed and {view.failed_share[0]:.0%} fail"
+        if np.isnan(wanted[0]):
+            return Decision({}, f"{state}: the gate is not what limits", _beyond(seen, rate))
+        why = f"{state}: {self.closing if congested else self.opening}"
+        return _decision(self.law, view, float(wanted[0]), rate, why, _beyond(seen, rate))
 
 
-@dataclass(frozen=True)
-class ConstantGain:
-    """Open or close the gate in proportion to how far the share of failures is from a goal."""
-
-    goal_share: float = 0.05
-    """Share of attaches behind the gate that may fail [share]."""
-    gain: float = 0.5
-    """Change of the rate, as a share of it, per share of failures off the goal."""
-    dead_band_share: float = 0.02
-    """Smaller changes are not worth a command [share]."""
-    step_share: float = 0.3
-    """Largest change in one interval [share]."""
-
-    name: str = "constant-gain"
-
-    def decide(self, seen: Counters, setting: Mapping[str, KnobValue]) -> Decision:
-        """Return the next rate of the gate."""
-        if FAILURES not in seen.values or ACCEPTS not in seen.values:
-            return Decision({}, f"{FAILURES} or {ACCEPTS} is not known, so nothing is changed")
-        failed, completed = seen.values[FAILURES], seen.values[ACCEPTS]
-        share = failed / max(completed + failed, 1e-9)
-        rate = setting.get("nop_rate", OFF)
-        now = f"{share:.0%} of the attaches behind the gate fail, the goal is {self.goal_share:.0%}"
-        if isinstance(rate, str):
-            if share <= self.goal_share:
-                return Decision({}, f"{now}: no gate is needed", _beyond(seen, rate))
-            wanted = completed + failed
-        elif share <= self.goal_share and seen.values.get(ADMITTED, completed + failed) < _LIMITING * rate:
-            return Decision({}, f"{now}: the gate is not what limits", _beyond(seen, rate))
-        else:
-            wanted = rate * (1.0 + self.gain * (self.goal_share - share))
-        return _moved(rate, wanted, now, seen, self.dead_band_share, self.step_share)
-
-
-RULES: dict[str, Controller] = {rule.name: rule for rule in (RateMatching(), ConstantGain())}
+RULES: dict[str, Controller] = {
+    card.name: card
+    for card in (
+        Card(
+            RateMatching(),
+            "let through what is completed, and a margin",
+            "nothing fails although the gate limits, so open it",
+        ),
+        Card(ConstantGain(), *("let through what is completed, times a constant",) * 2),
+        Card(
+            Aimd(step_share=0.3),
+            "close by a fixed share",
+            "nothing fails although the gate limits, so open it by a fixed step",
+        ),
+        Card(
+            DoicRate(step_share=0.3),
+            "let through a little less than is completed",
+            "nothing fails although the gate limits, so open it by a fixed step",
+        ),
+    )
+}
 """The rules by name, with their default parameters."""
 
 
-def _moved(
-    rate: KnobValue, wanted: float, why: str, seen: Counters, dead_band_share: float, step_share: float
-) -> Decision:
+def _decision(law: Law, view: View, wanted: float, rate: KnobValue, why: str, said: tuple[str, ...]) -> Decision:
     """Return the legal rate nearest to a wanted one, within dead band and step limit."""
-    said = _beyond(seen, rate)
+    step = float(moved(law, view.rate, np.array([wanted]))[0])
     if isinstance(rate, str):
-        legal = round_to_legal({"nop_rate": wanted})["nop_rate"]
+        legal = round_to_legal({"nop_rate": step})["nop_rate"]
         return Decision({"nop_rate": legal}, f"{why}; there is no gate yet: {legal} per s", said)
-    if abs(wanted / rate - 1.0) <= dead_band_share:
-        return Decision({}, f"{why}; {wanted:.4g} per s is within {dead_band_share:.0%} of the present {rate:g}", said)
-    step = min(max(wanted, rate * (1.0 - step_share)), rate * (1.0 + step_share))
+    if step == rate:
+        kept = f"{why}; {wanted:.4g} per s is within {law.dead_band_share:.0%} of the present {rate:g}"
+        return Decision({}, kept, said)
     legal = round_to_legal({"nop_rate": step})["nop_rate"]
-    limit = "" if step == wanted else f", at most {step_share:.0%} at once"
+    limit = "" if step == wanted else f", at most {law.step_share:.0%} at once"
     if legal == rate:
         return Decision({}, f"{why}; {rate:g} per s is the legal limit ({_RATE.low:g} to {_RATE.high:g})", said)
     return Decision({"nop_rate": legal}, f"{why}: {rate:g} -> {legal} per s{limit}", said)
@@ -110,7 +92,7 @@ def _beyond(seen: Counters, rate: KnobValue) -> tuple[str, ...]:
     """Say where no rate of the gate can help."""
     said = []
     completed, requests = seen.values.get(ACCEPTS, 0.0), seen.values.get(REQUESTS, 0.0)
-    if rate == _RATE.low and completed < _LIMITING * _RATE.low and requests > _RATE.low:
+    if rate == _RATE.low and completed < LIMITING * _RATE.low and requests > _RATE.low:
         said.append(
             f"no knob can help: {completed:.4g} attaches/s are completed, and the gate cannot be set below "
             f"{_RATE.low:g} per s; the bottleneck itself must become faster, or traffic be held back before the gate"

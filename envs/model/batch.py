@@ -324,7 +324,7 @@ class Batch:
         Args:
             settings: Setting vectors, shape (rows, fields). A changed rate of a server holds until an event changes it.
         """
-        before, self.settings = self.settings, np.asarray(settings, np.float64)
+        before, self.settings = self.settings, np.array(settings, np.float64)  # a copy: callers go on with theirs
         self._put_settings(before, self._moved(before))
 
     def _moved(self, before: Floats) -> set[str]:

@@ -3,9 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
+from signalstorm.envs.model.capacity import link_rates
 from signalstorm.envs.model.procedures import PROCEDURES, REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_events import CapacityEvent, HlrResetEvent, LinkEvent, MassDetachEvent
+from signalstorm.envs.model.scenario_events import HlrResetEvent, MassDetachEvent
 from signalstorm.envs.model.scenario_topology import Links
 
 Floats = npt.NDArray[np.float64]
@@ -28,7 +29,7 @@ def links_bound_s(scenario: Scenario, links: Links) -> float:
     count = max(round(scenario.horizon_s / _STEP_S), 1)
     time = np.arange(count + 1, dtype=np.float64) * _STEP_S
     work = _cumulative(_work(scenario, time))
-    capacity = _cumulative(_rates(scenario, links, time))
+    capacity = _cumulative(link_rates(scenario, links, time))
     left = work - np.minimum(np.minimum.accumulate(work - capacity) + capacity, work)
     population = sum(group.size for group in scenario.subscribers)
     origin = scenario.convergence.count_from_s
@@ -72,24 +73,3 @@ def _work(scenario: Scenario, time: Floats) -> Floats:
         confirmed = -np.expm1(-leaving) / leaving * activity * np.minimum(flagged, registered)
         work += refresh * confirmed + attach * scenario.churn_per_s(group) * registered
     return work
-
-
-def _rates(scenario: Scenario, links: Links, time: Floats) -> Floats:
-    """Return what all links together carry at each instant [1/s]."""
-    total = np.zeros_like(time)
-    for index, name in enumerate(links.names()):
-        share = links.stp_rate_shares[index // links.links_per_stp] if links.stp_rate_shares else 1.0
-        rates = np.full(time.shape, links.rate_per_s * share)
-        up = np.ones_like(time)
-        for event in sorted(scenario.timeline, key=lambda e: e.time_s):
-            if isinstance(event, CapacityEvent | LinkEvent) and event.target in ("*", name, name.split("/")[0]):
-                after = time >= event.time_s
-                if isinstance(event, LinkEvent):
-                    up[after] = 0.0 if event.kind == "link_down" else 1.0
-                elif event.until_s is None:
-                    rates[after] = event.value
-                else:
-                    part = np.clip((time[after] - event.time_s) / (event.until_s - event.time_s), 0.0, 1.0)
-                    rates[after] += part * (event.value - rates[after])
-        total += rates * up
-    return total

@@ -7,18 +7,16 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.capacity import loads, server_rates
 from signalstorm.envs.model.core_metrics import core_outcomes, peer_outcomes
 from signalstorm.envs.model.fluid_links import links_bound_s
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_core_events import CrowdEvent, NodeEvent
-from signalstorm.envs.model.scenario_events import CapacityEvent, MassDetachEvent, OtherLoadEvent
+from signalstorm.envs.model.scenario_events import MassDetachEvent
 
 Floats = npt.NDArray[np.float64]
-
-_UNLIMITED_PER_S = 1e9
-"""[1/s] a server without a rate, small enough for sums to stay exact."""
 
 NOBODY = 0.5
 """[subscribers] with fewer left a laboratory run is done, and a fluid backlog is empty."""
@@ -211,15 +209,15 @@ def lower_bound_s(scenario: Scenario) -> float:
     arrived = _arrivals(scenario, time)
     passed = arrived
     messages = [t.element for t in PROCEDURES[scenario.access]]
-    for name, server in scenario.topology.servers().items():
+    for name in scenario.topology.servers():
         if name not in messages:
             continue  # the mate is asked only after a failure
-        capacity = _capacity(scenario, name, server.rate_per_s, time)
-        if capacity is not None:
+        rates = server_rates(scenario, name, time)
+        if rates is not None:
             # First in first out: own requests among foreign messages, all in units of one attach.
-            foreign = _foreign(scenario, name, server.other_load_per_s, time) / messages.count(name)
+            foreign = _cumulative(loads(scenario, name, time), scenario.dt) / messages.count(name)
             both = passed + foreign
-            capacity = capacity / messages.count(name)
+            capacity = _cumulative(rates, scenario.dt) / messages.count(name)
             out = np.minimum(np.minimum.accumulate(both - capacity) + capacity, both)
             passed = np.minimum(np.interp(out, both, passed), passed) if foreign[-1] > 0 else out
     left = (arrived[-1] if scenario.closed else arrived) - passed
@@ -266,27 +264,6 @@ def _arrivals(scenario: Scenario, time: Floats) -> Floats:
     return arrived
 
 
-def _foreign(scenario: Scenario, name: str, load_per_s: float, time: Floats) -> Floats:
-    """Return the foreign messages that have reached a server up to each instant."""
-    loads = np.full(time.shape, load_per_s)
-    for load in sorted((e for e in scenario.timeline if isinstance(e, OtherLoadEvent)), key=lambda e: e.time_s):
-        if load.target == name:
-            loads[time >= load.time_s] = load.value_per_s
-    return np.concatenate([[0.0], np.cumsum(loads[:-1]) * scenario.dt])
-
-
-def _capacity(scenario: Scenario, name: str, rate: float | None, time: Floats) -> Floats | None:
-    """Return what a server can serve up to each instant, None if it has no limit."""
-    changes = [e for e in scenario.timeline if isinstance(e, CapacityEvent) and e.target == name]
-    if rate is None and not changes:
-        return None
-    rates = np.full(time.shape, _UNLIMITED_PER_S if rate is None else rate)
-    for change in sorted(changes, key=lambda e: e.time_s):
-        after = time >= change.time_s
-        if change.until_s is None:
-            rates[after] = change.value
-        else:
-            start = float(rates[after][0])
-            part = np.clip((time[after] - change.time_s) / (change.until_s - change.time_s), 0.0, 1.0)
-            rates[after] = start + part * (change.value - start)
-    return np.concatenate([[0.0], np.cumsum(rates[:-1]) * scenario.dt])
+def _cumulative(rates: Floats, dt: float) -> Floats:
+    """Integrate rates from the start up to each instant."""
+    return np.concatenate([[0.0], np.cumsum(rates[:-1]) * dt])

@@ -16,6 +16,7 @@ from signalstorm.envs.model import (
     scenario_core,
     scenario_core_events,
     scenario_events,
+    scenario_loop,
     scenario_parts,
     scenario_topology,
 )
@@ -71,6 +72,7 @@ _PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`timeline`: event `ddn_surge`", scenario_core_events.DdnSurgeEvent),
     ("`timeline`: event `imsimgr_reboot`", scenario_core_events.RebootEvent),
     ("`convergence`", scenario_parts.Convergence),
+    ("`loop`", scenario_loop.Loop),
 )
 
 

@@ -11,10 +11,10 @@ from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, mo
 from signalstorm.envs.model import scenario_checks
 from signalstorm.envs.model.errors import ABSENT, Finding, InputError, located
 from signalstorm.envs.model.faults import problems_of, several
-from signalstorm.envs.model.knob_checks import check
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.scenario_core import ChurnProfile
 from signalstorm.envs.model.scenario_events import Event
+from signalstorm.envs.model.scenario_loop import Loop, legal
 from signalstorm.envs.model.scenario_parts import (
     DRAWN,
     Activity,
@@ -28,6 +28,7 @@ from signalstorm.envs.model.scenario_parts import (
     Positive,
     SubscriberClass,
     Trigger,
+    is_number,
 )
 from signalstorm.envs.model.scenario_paths import FieldInfo, UnknownPath, leaves, put, split_path
 from signalstorm.envs.model.scenario_topology import Topology
@@ -37,23 +38,16 @@ DEFAULT_VARIATION_SHARE = 0.2
 
 _PROSE = {"description", "source", "fitted"}
 """Fields that change no result and therefore not the hash either."""
+_LATER = ("follows", "loop")
+"""Fields that count in the hash only where they say something, so that hashes from before there were any still hold."""
 _CHANGED = "changed"
 """Validation context of a scenario made from a checked one: its variation is not checked again."""
 _VARIABLE = ("subscribers", "demand", "trigger", "timeline", "activity", "churn_scale", "topology")
 """Fields whose parts may differ from storm to storm."""
 
 
-_REFERRING = {"variation", "fitted"}
+_REFERRING = {"variation", "fitted", "follows"}
 """Fields that refer to others; where they change, what they refer to is checked again."""
-
-
-def _present(values: Any) -> Any:
-    if not isinstance(values, Mapping):
-        return values
-    legal, found = check({str(name): value for name, value in values.items()})
-    if found:
-        raise several(found)
-    return legal
 
 
 class Scenario(Part):
@@ -87,7 +81,7 @@ class Scenario(Part):
     """How the rate of power-cycles moves over the day; null: it does not."""
     topology: Topology
     """The elements of the network."""
-    present: Annotated[Mapping[str, KnobValue], BeforeValidator(_present)] = {}
+    present: Annotated[Mapping[str, KnobValue], BeforeValidator(legal)] = {}
     """The setting in force, by knob; what is absent has its default."""
     tunable: tuple[str, ...] = ()
     """The knobs that a search moves."""
@@ -103,6 +97,11 @@ class Scenario(Part):
     """When the storm counts as over."""
     variation: Mapping[str, Pair] | None = None
     """Bounds between which fields differ from storm to storm, by dotted path; null: the default."""
+    follows: Mapping[str, str] = {}
+    """Fields of the variation whose draw is a factor on another field's draw, by dotted path: ``timeline.1.value:
+    topology.pcrf.rate_per_s`` makes the new rate a share of the old one."""
+    loop: Loop | None = None
+    """What a closed loop moves on these storms, and from where; null: nothing was chosen."""
     fitted: Mapping[str, str] = {}
     """Fields that were fitted, by dotted path, and to what."""
 
@@ -192,9 +191,9 @@ class Scenario(Part):
 
     @cached_property
     def _hash(self) -> str:
-        return hashlib.sha256(
-            json.dumps(self.model_dump(mode="json", exclude=_PROSE), sort_keys=True, separators=(",", ":")).encode()
-        ).hexdigest()
+        silent = {name for name in _LATER if not getattr(self, name)}
+        plain = self.model_dump(mode="json", exclude=_PROSE | silent)
+        return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @cached_property
     def _plain(self) -> str:
@@ -211,7 +210,7 @@ class Scenario(Part):
             known: Key and rule of what is wrong whatever the variation.
         """
         data = self._plain_copy()
-        found = []
+        found = self._factor_findings(data)
         for field, paths in (("variation", self.variation or {}), ("fitted", self.fitted)):
             for dotted in paths:
                 try:
@@ -221,6 +220,24 @@ class Scenario(Part):
                     continue
                 if field == "variation":
                     found.extend(self._bound_findings(dotted, known))
+        return found
+
+    def _factor_findings(self, data: dict[str, Any]) -> list[Finding]:
+        """Check that factors are drawn, and are factors on numbers that are no factors themselves."""
+        found = []
+        for dotted, base in self.follows.items():
+            path = ("follows", dotted)
+            if dotted not in (self.variation or {}):
+                rule = "must be a field of the variation, whose draw is then a factor"
+                found.append(Finding(path, rule, ABSENT, f"add variation.{dotted}: [lo, hi], or leave it out"))
+            try:
+                split_path(base, data, type(self))
+            except UnknownPath as unknown:
+                found.append(unknown.finding._replace(path=path))
+                continue
+            if base in self.follows or not is_number(self.paths()[base].value if base in self.paths() else None):
+                rule = "must follow a number that follows no other"
+                found.append(Finding(path, rule, base, "name such a field, as topology.pcrf.rate_per_s"))
         return found
 
     def _bound_findings(self, dotted: str, known: Collection[tuple[str, str]]) -> list[Finding]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from signalstorm.envs.model import scenario_loop
 from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
 from signalstorm.envs.model.knob_checks import check_rto, in_command_units, warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, RTO_NAMES
@@ -305,5 +306,6 @@ _CHECKS: tuple[Check, ...] = (
     _links,
     _tunable,
     _tunable_together,
+    scenario_loop.findings,
     _steps,
 )

@@ -12,7 +12,7 @@ from signalstorm.envs.model.errors import ABSENT, Finding, Path
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.wording import nearest
 
-KEYED = ("present", "variation", "fitted")
+KEYED = ("present", "variation", "follows", "fitted")
 """Fields that are mappings with keys of their own, which may hold dots."""
 
 

@@ -25,13 +25,15 @@ def drawn_fields(scenario: Scenario, number: int) -> dict[str, float]:
     """Draw a storm's fields, each uniform within the scenario's variation.
 
     A field's draw depends on the storm's number and the field's path alone, so adding a field to the variation
-    leaves the others as they were.
+    leaves the others as they were. A field that follows another is then multiplied by that one's value.
     """
     fields = {}
     for path, (low, high) in scenario.variation_or_default().items():
         digest = int.from_bytes(hashlib.sha256(path.encode()).digest()[:8], "little")
         share = float(np.random.default_rng([number, digest]).random())
         fields[path] = low + share * (high - low)
+    for path, base in scenario.follows.items():
+        fields[path] *= fields[base] if base in fields else float(scenario.paths()[base].value)
     return fields
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signalstorm.agents.base import ACCEPTS, ADMITTED, CONGESTED, FAILURES, REQUESTS, Controller, Counters, held
-from signalstorm.agents.rules import RULES, ConstantGain, RateMatching
+from signalstorm.agents.rules import RULES
 from signalstorm.envs.model.knobs import validate
 
 
@@ -32,11 +32,11 @@ def test_every_decision_is_legal_and_within_the_step(
         assert isinstance(new, int)
         assert new != rate
         if isinstance(rate, int):
-            assert 0.7 * rate - 0.5 <= new <= 1.3 * rate + 0.5
+            assert rate / 1.3 - 0.5 <= new <= 1.3 * rate + 0.5
 
 
 def test_rate_matching_follows_what_is_completed() -> None:
-    rule = RateMatching()
+    rule = RULES["rate-matching"]
     made = rule.decide(seen(requests=900, admitted=400, accepts=300, failures=100), {"nop_rate": 400})
     assert made.knobs == {"nop_rate": 330}
     assert "25% fail" in made.reason
@@ -48,19 +48,35 @@ def test_rate_matching_follows_what_is_completed() -> None:
     assert first.knobs == {"nop_rate": 50}
 
 
-def test_constant_gain_moves_with_the_failures() -> None:
-    rule = ConstantGain(gain=1.0)
+def test_constant_gain_is_a_constant_times_what_is_completed() -> None:
+    rule = RULES["constant-gain"]
     closed = rule.decide(seen(admitted=400, accepts=320, failures=80), {"nop_rate": 400})
-    assert closed.knobs == {"nop_rate": 340}
+    assert closed.knobs == {"nop_rate": 352}
+    assert "20% fail" in closed.reason
     assert rule.decide(seen(admitted=400, accepts=376, failures=24), {"nop_rate": 400}).knobs == {}
-    assert rule.decide(seen(admitted=400, accepts=400, failures=0), {"nop_rate": 400}).knobs == {"nop_rate": 420}
+    opened = rule.decide(seen(admitted=400, accepts=400, failures=0), {"nop_rate": 400})
+    assert opened.knobs == {"nop_rate": 440}
+    steps = rule.decide(seen(admitted=400, accepts=100, failures=300), {"nop_rate": 400})
+    assert steps.knobs == {"nop_rate": 308}
+    assert "at most 30% at once" in steps.reason
+    calm = rule.decide(seen(admitted=90, accepts=90, failures=0), {"nop_rate": 400})
+    assert calm.knobs == {}
+    assert "not what limits" in calm.reason
+
+
+def test_an_alarm_counts_as_congestion() -> None:
+    quiet = {"requests": 900, "admitted": 400, "accepts": 400, "failures": 0}
+    rule = RULES["aimd"]
+    assert rule.decide(seen(**quiet), {"nop_rate": 400}).knobs == {"nop_rate": 420}
+    assert rule.decide(seen(**quiet, links=1), {"nop_rate": 400}).knobs == {"nop_rate": 320}
 
 
 def test_where_no_knob_helps() -> None:
-    made = RateMatching().decide(seen(requests=900, admitted=50, accepts=20, failures=30), {"nop_rate": 50})
+    rule = RULES["rate-matching"]
+    made = rule.decide(seen(requests=900, admitted=50, accepts=20, failures=30), {"nop_rate": 50})
     assert made.knobs == {}
     assert any(sentence.startswith("no knob can help: 20 attaches/s") for sentence in made.said)
-    links = RateMatching().decide(seen(requests=900, admitted=50, accepts=49, failures=0, links=3), {"nop_rate": 500})
+    links = rule.decide(seen(requests=900, admitted=50, accepts=49, failures=0, links=3), {"nop_rate": 500})
     assert any("3 signalling links are congested" in sentence for sentence in links.said)
 
 
@@ -72,4 +88,4 @@ def test_missing_counters_hold_their_last_value() -> None:
     assert said == ("attach accepts is missing; its last value, 300, is held",)
     nothing, said = held(None, seen(requests=800))
     assert "attach accepts is not known" in said
-    assert RateMatching().decide(nothing, {"nop_rate": 400}).knobs == {}
+    assert RULES["rate-matching"].decide(nothing, {"nop_rate": 400}).knobs == {}

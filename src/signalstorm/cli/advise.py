@@ -14,7 +14,9 @@ def advise(
     counters: Annotated[
         str, typer.Option(metavar="FILE", help="A table of the counters so far; - for standard input.")
     ],
-    rule: Annotated[str, typer.Option(help="The rule: rate-matching or constant-gain.")] = "rate-matching",
+    rule: Annotated[
+        str, typer.Option(help="The rule: rate-matching, constant-gain, aimd or doic-rate.")
+    ] = "rate-matching",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KNOB=VALUE", help="What is in force by now, if no longer the present setting."),

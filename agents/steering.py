@@ -1,0 +1,117 @@
+"""Steering many storms at once: what a hand on the knobs is, and the hand that follows a control law."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.agents.laws.base import Law, moved
+from signalstorm.agents.plant import plant_of
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.knob_table import KnobValue
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.observation import Reading
+
+Floats = npt.NDArray[np.float64]
+
+
+class Hand(Protocol):
+    """A hand on the knobs of the storms of one batch; it may remember what it saw."""
+
+    def act(self, seen: Reading, now: Mapping[str, Floats]) -> Mapping[str, Floats]:
+        """Return the values that knobs should have next; what is absent stays as it is.
+
+        Args:
+            seen: An interval, the latest whose counters have arrived.
+            now: The fast knobs' values in force, infinite where one is off, each of shape (rows,).
+        """
+        ...
+
+
+class Steering(Protocol):
+    """Something that can be run over storms: a static setting, a law, a policy."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        ...
+
+    def start(self, scenario: Scenario) -> Mapping[str, KnobValue]:
+        """Return the knob values, over the scenario's present ones, with which every storm begins."""
+        ...
+
+    def hand(self, scenario: Scenario, batch: Batch, storms: Sequence[Scenario]) -> Hand | None:
+        """Return a fresh hand for a batch; None if nothing is to be changed.
+
+        Args:
+            scenario: The nominal scenario.
+            batch: The batch; only yardsticks that know more than an operator may look into it.
+            storms: The scenario of each row; the same goes for them.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Static:
+    """A setting that nobody changes."""
+
+    name: str
+    setting: Mapping[str, KnobValue] = field(default_factory=dict)
+    """Knob values over the scenario's present ones."""
+
+    def start(self, scenario: Scenario) -> Mapping[str, KnobValue]:
+        """Return the setting."""
+        return self.setting
+
+    def hand(self, scenario: Scenario, batch: Batch, storms: Sequence[Scenario]) -> Hand | None:
+        """Return None."""
+        return None
+
+
+@dataclass(frozen=True)
+class Lawful:
+    """A control law on the scenario's first fast knob, which starts from the best static setting."""
+
+    law: Law
+
+    @property
+    def name(self) -> str:
+        """The law's name."""
+        return self.law.name
+
+    def start(self, scenario: Scenario) -> Mapping[str, KnobValue]:
+        """Return the loop's start."""
+        return start_of(scenario)
+
+    def hand(self, scenario: Scenario, batch: Batch, storms: Sequence[Scenario]) -> Hand | None:
+        """Return a hand without memories."""
+        return LawHand(self.law, scenario, batch.size)
+
+
+class LawHand:
+    """A law at work."""
+
+    def __init__(self, law: Law, scenario: Scenario, rows: int) -> None:
+        """Start with an empty memory for so many storms."""
+        self._law = law
+        self._plant = plant_of(scenario)
+        self._memory = np.zeros((max(law.memory, 1), rows))
+
+    def act(self, seen: Reading, now: Mapping[str, Floats]) -> Mapping[str, Floats]:
+        """See `Hand.act`."""
+        value = now[self._plant.knob]
+        view = self._plant.view(seen.values, value, seen.interval_s)
+        rate = moved(self._law, view.rate, self._law.wanted(view, self._memory))
+        return {self._plant.knob: np.where(rate == view.rate, value, self._plant.value(rate, view))}
+
+
+def start_of(scenario: Scenario) -> Mapping[str, KnobValue]:
+    """Return the setting from which loops start: that of the scenario's loop, or the present one."""
+    return scenario.loop.start if scenario.loop else {}
+
+
+def fast_knobs(scenario: Scenario) -> tuple[str, ...]:
+    """Return the knobs that loops move: those of the scenario's loop, or the gate's rate."""
+    return scenario.loop.fast if scenario.loop else ("nop_rate",)
