@@ -238,6 +238,16 @@ class PassedOver(Record):
     reason: str
     """Why it was passed over, in words."""
 
+    @property
+    def words(self) -> str:
+        """It and its reason in one sentence."""
+        knobs = ", ".join(f"{name}={value}" for name, value in self.override.items()) or "the present setting"
+        return (
+            f"{knobs} (trial {self.trial}) ends the storm as it is in {self.rmst_s:,.1f} s on average, the recommended "
+            f"setting in {self.recommended_rmst_s:,.1f} s ({len(self.seeds)} storms); it is not recommended because "
+            f"{self.reason}"
+        )
+
 
 class Search(Record):
     """How the recommendation was found."""

@@ -83,6 +83,7 @@ class SimulationResult:
             "vary": self.storms.vary,
             "knobs": dict(self.setting),
             "horizon_s": scenario.horizon_s,
+            "count_from_s": scenario.convergence.count_from_s,
             "stormed": stormed > 0.5,
             "stormed_share": stormed,
             "converged_share": self.converged_share,

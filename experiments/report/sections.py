@@ -76,6 +76,9 @@ def _cards(report: Report) -> Iterator[Markup]:
     lost = held_out.present.subscriber_hours_lost, held_out.recommended.subscriber_hours_lost
     if lost[0] is not None and lost[1] is not None:
         yield _card("Service lost, subscriber-hours per held-out storm", amount(lost[0]), amount(lost[1]))
+    if record.gate_room is not None:
+        held = f"seen to hold while that load grows by up to {record.gate_room.holds_to_share:.0%}"
+        yield _card("Room of the gate above the calm load", f"{record.gate_room.room_share:.0%}", None, held)
     changes = sum(row.exportable for row in record.diff)
     yield _card("Knobs to change", str(changes), None, ", ".join(dict.fromkeys(row.change for row in record.diff)))
 
@@ -207,15 +210,9 @@ def _diagnosis(report: Report) -> Iterator[Markup]:
     for about, sentences in report.diagnosis.items():
         yield element("h3", about.capitalize())
         yield element("ul", *(element("li", sentence) for sentence in sentences))
-    found = report.record.passed_over
-    if found is not None:
-        knobs = ", ".join(f"{name}={value}" for name, value in found.override.items()) or "the present setting"
+    if report.record.passed_over is not None:
         yield element("h3", "Quicker on the storm as it is, but passed over")
-        times = (
-            f"{knobs} (trial {found.trial}): {duration(found.rmst_s)} against {duration(found.recommended_rmst_s)} "
-            f"of the recommended setting, over {len(found.seeds)} storms as they are."
-        )
-        yield element("p", times, " Not recommended because ", found.reason, ".")
+        yield element("p", f"{report.record.passed_over.words}.")
 
 
 def _importance(report: Report, drawn: Drawn) -> Iterator[Markup]:

@@ -107,9 +107,9 @@ def _link_map(series: Series) -> Figure:
 
 
 def _figures(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    horizon, spread = record["horizon_s"], record["convergence_time_s"]
+    last_s, spread = record["horizon_s"] - record["count_from_s"], record["convergence_time_s"]
     if spread is None or spread["median"] is None:
-        time = f"not reached in {amount(horizon)} s"
+        time = f"not reached in {amount(last_s)} s"
     elif not record["stormed"]:
         time = "no storm"
     else:

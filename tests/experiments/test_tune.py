@@ -115,6 +115,30 @@ def test_safe_intervals_hold_the_recommended_value(run: tuple[Recommendation, Pa
             assert interval.low <= float(record.recommended[name]) <= interval.high
 
 
+def test_importance_and_map_come_from_what_each_knob_changes(run: tuple[Recommendation, Path]) -> None:
+    record, _ = run
+    assert record.importance is not None
+    assert sum(record.importance.values()) == pytest.approx(1.0, abs=1e-3)
+    for name, profile in record.profiles.items():
+        change = max(profile.value_s) - min(profile.value_s)
+        assert (record.importance[name] > 0) == (change >= 0.01 * min(profile.value_s))
+        if name in record.recommended:
+            assert record.recommended[name] in profile.values
+    assert record.interaction is not None
+    ranked = sorted(record.importance, key=lambda name: -(record.importance or {})[name])
+    assert set(record.interaction.knobs) <= set(ranked[:3])
+    assert record.interaction.recommended is not None
+    for value, axis in zip(
+        record.interaction.recommended, (record.interaction.first, record.interaction.second), strict=True
+    ):
+        assert value in axis
+
+
+def test_the_record_says_when_t_counts(run: tuple[Recommendation, Path]) -> None:
+    assert run[0].scenario.count_from_s == small_scenario().convergence.count_from_s
+    assert run[0].scenario.clock_start is None
+
+
 def test_a_knob_without_effect_leaves_the_present_setting(tmp_path: Path) -> None:
     record = tune(small_scenario(), knobs=["t3346_s"], out=tmp_path / "run", budget=SMALL, trials=12)
     assert not record.changed
@@ -280,6 +304,7 @@ def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert code == (0 if record.changed and record.never_worse else 1)
     assert "lower bound" in captured.out
     assert "not converged" in captured.out
+    assert "T counts from the scenario's start; the horizon is at T = 60 s." in captured.out
     assert out in captured.out
     assert "search" in captured.err
 

@@ -87,11 +87,13 @@ def _curves(result: "SimulationResult") -> str:
 
 def _text(result: "SimulationResult", record: dict[str, Any]) -> str:
     """Lay the result out for people."""
+    from signalstorm.experiments.clock import counted_of
+
     knobs = "  ".join(f"{name}={value}" for name, value in record["knobs"].items())
-    horizon = record["horizon_s"]
+    last_s = record["horizon_s"] - record["count_from_s"]
     spread = record["convergence_time_s"]
     if spread is None or spread["median"] is None:
-        time = f"not reached in {horizon:g} s"
+        time = f"not reached in {last_s:g} s"
     elif not record["stormed"]:
         time = "no storm: health was never lost"
     else:
@@ -105,7 +107,7 @@ def _text(result: "SimulationResult", record: dict[str, Any]) -> str:
         ("setting", knobs),
         ("storms", f"{len(record['seeds'])}, {'drawn from the variation' if record['vary'] else 'nominal values'}"),
         ("convergence time T", time),
-        ("converged", f"{record['converged_share']:.0%} in {horizon:g} s; restricted mean {record['rmst_s']:.1f} s"),
+        ("converged", f"{record['converged_share']:.0%} in {last_s:g} s; restricted mean {record['rmst_s']:.1f} s"),
         ("lower bound", "none" if bound is None else f"{bound:.1f} s{times}"),
         ("requests", f"{record['attempts']:,.0f} ({record['attempts_per_subscriber']:.1f} per subscriber), "
                      f"peak {record['peak_request_rate_per_s']:,.0f}/s"),
@@ -115,6 +117,8 @@ def _text(result: "SimulationResult", record: dict[str, Any]) -> str:
                         + "".join(f", {cause.replace('_', ' ')} {n:,.0f}" for cause, n in refused.items())),
         ("service lost", f"{record['subscriber_hours_lost']:,.1f} subscriber-hours"),
     ]  # fmt: skip
+    if record["count_from_s"] > 0:
+        rows.insert(3, ("", counted_of(result.scenario)))
     for sentence in record["diagnosis"]:
         rows.append(("diagnosis", sentence))
     if result.outcomes.conservation_error.max() > 0:

@@ -86,6 +86,8 @@ def tune(
 
 def _text(record: "Recommendation", folder: Path) -> str:
     """Lay the recommendation out for people."""
+    from signalstorm.experiments.clock import counted
+
     nominal, held_out = record.nominal, record.held_out
     bound = "none" if nominal.lower_bound_s is None else f"{nominal.lower_bound_s:.1f} s"
     worst = "-" if held_out.worst_ratio is None else f"{held_out.worst_ratio:.2f}"
@@ -102,9 +104,12 @@ def _text(record: "Recommendation", folder: Path) -> str:
         ("  worse than at present", "", f"{len(held_out.worse)} of {len(held_out.storms)}, worst ratio {worst}"),
     ]
     lines = [f"{record.scenario.name}: {record.verdict}", "", *_aligned(rows)]
+    lines += [counted(record.scenario.clock_start, record.scenario.count_from_s, nominal.horizon_s)]
     if record.diff:
         lines += ["", *_aligned([("knob", "present", "recommended", "safe", "change"), *map(list, _changes(record))])]
     lines += ["", *(f"diagnosis: {sentence}" for sentence in record.diagnosis)]
+    if record.passed_over is not None:
+        lines.append(f"passed over: {record.passed_over.words}")
     for file in ("staros.cfg", "staros-gateway.cfg"):
         if record.changed and record.never_worse and (folder / file).exists():
             commands = [
