@@ -115,8 +115,7 @@ CORE_ROWS = (
         choices=("terminate", "continue"),
         default="terminate",
         command="failure-handling initial-request {gy_failure_action}",
-        exported=False,
-        source="CLI-R16 p2758",
+        source="CLI-R16 p2758 (credit control)",
     ),
     Knob(
         name="broadcast_off_percent",
@@ -302,9 +301,9 @@ CORE_ROWS = (
         high=1_116_000,
         scale="log",
         default=60,
+        rule="only where the MME names factor and delay; the SGW's own line then has the watermark alone",
         command="ddn sgw-throttling throttle-factor {ddn_factor_percent} delay {ddn_delay_s}",
-        exported=False,
-        source="RCR-R19 p218",
+        source="RCR-R19 p218 (congestion action profile of the MME)",
     ),
     Knob(
         name="failure_domains",

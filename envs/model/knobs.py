@@ -139,6 +139,8 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
         values["pcrf_rate_per_s"] = topology.pcrf.rate_per_s
     for name in FIELDS:
         own = field_value(topology, name)
+        if name == "ddn_delay_s" and not (topology.ddn and topology.ddn.by_mme):
+            continue  # the SGW's own throttle has no such time
         if own is not None and (name in merged or own != _UNSPOKEN.get(name)):
             values[name] = merged.get(name, own)
     values.update({name: merged[name] for name in ("t3346_low_min", "t3346_high_min") if name in merged})

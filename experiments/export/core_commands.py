@@ -12,6 +12,8 @@ Values = Mapping[str, KnobValue]
 _SGSN = ("context {sgsn-context}", "sgsn-service {sgsn-service}")
 _SGW = ("context {sgw-context}", "sgw-service {sgw-service}")
 _FAILURE = ("failure-handling-template {failure-template}",)
+_CHARGING = ("active-charging service {charging-service}", "credit-control group {credit-control-group}")
+_PROFILE = ("lte-policy", "congestion-action-profile {congestion-profile}")
 _IMSIMGR_SOURCE = "CLI-R18 p5577"
 _INSTANCES_BEFORE_21 = 4
 _FAILURES = {"terminate": "terminate", "continue": "continue", "retry": "retry-and-terminate"}
@@ -19,6 +21,7 @@ _DDN = (
     "ddn_arp_watermark", "ddn_limit_per_s", "ddn_window_s", "ddn_factor_percent", "ddn_increment_percent", "ddn_poll_s",
     "ddn_throttle_time_s", "ddn_stabilisation_s",
 )  # fmt: skip
+_BY_MME = ("ddn_factor_percent", "ddn_delay_s")
 _MINUTE_S, _HOUR_S = 60, 3600
 _MOST_HOURS = 310
 
@@ -31,8 +34,12 @@ def core_commands(target: Values, other: Values, release: Release) -> Iterator[C
     """
     yield from _imsimgr(target, other, release)
     yield from _back_off(target, other)
-    yield from _notifications(target, other)
+    if "ddn_delay_s" in target:
+        yield from _notifications_by_mme(target, other)
+    else:
+        yield from _notifications(target, other)
     yield from _gx_failure(target, other)
+    yield from _gy_failure(target, other)
 
 
 def _imsimgr(target: Values, other: Values, release: Release) -> Iterator[Command]:
@@ -99,6 +106,25 @@ def _notifications(target: Values, other: Values) -> Iterator[Command]:
     yield Command("gateway", _SGW, line, _DDN, "CLI-R18 p8722", notes, doubts)
 
 
+def _notifications_by_mme(target: Values, other: Values) -> Iterator[Command]:
+    """Release 10: the MME names factor and delay while it is overloaded; the SGW knows the watermark alone."""
+    if _differs(target, other, "ddn_factor_percent") or _differs(target, other, "ddn_delay_s"):
+        factor, delay_s = (int(target.get(name, KNOBS[name].default or 0)) for name in _BY_MME)
+        line = f"ddn sgw-throttling throttle-factor {factor} delay {delay_s}"
+        notes = (f"an overloaded MME asks for {factor} % to be dropped for {delay_s} s = {1000 * delay_s} ms",)
+        doubt = "that the profile is that of the level at which the MME is to ask for it: minor, major or critical"
+        yield Command("mme", _PROFILE, line, _BY_MME, "RCR-R19 p218", notes, (doubt,))
+    if _differs(target, other, "ddn_arp_watermark"):
+        watermark = int(target["ddn_arp_watermark"])
+        notes = (f"drops what has an ARP above {watermark}, by the factor and for the time that the MME names",)
+        doubts = (
+            "which ARP counts as low: above the watermark by one reference, at or above it by another",
+            "that this line takes the place of one with a rate-limit",
+        )
+        line = f"ddn throttle arp-watermark {watermark}"
+        yield Command("gateway", _SGW, line, ("ddn_arp_watermark",), "CLI-R18 p8724", notes, doubts)
+
+
 def _gx_failure(target: Values, other: Values) -> Iterator[Command]:
     if not _differs(target, other, "gx_failure_action"):
         return
@@ -108,6 +134,17 @@ def _gx_failure(target: Values, other: Values) -> Iterator[Command]:
     if action == "continue":
         doubts += ["that sessions go on without policy: the keyword local-fallback was read for another product"]
     yield Command("gateway", _FAILURE, line, ("gx_failure_action",), "CLI-R16 p3462", (), tuple(doubts))
+
+
+def _gy_failure(target: Values, other: Values) -> Iterator[Command]:
+    if not _differs(target, other, "gy_failure_action"):
+        return
+    line = f"failure-handling initial-request {target['gy_failure_action']}"
+    doubts = (
+        "that the credit control group is the one of these sessions",
+        "that the group has no failure handling template of its own, which would decide instead",
+    )
+    yield Command("gateway", _CHARGING, line, ("gy_failure_action",), "CLI-R16 p2758", (), doubts)
 
 
 def _time(keyword: str, seconds: int) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 
 from signalstorm.experiments.imports.grammar import (
     CONTEXT,
+    CREDIT,
     EGTP,
     ENDPOINT,
     FAILURE,
@@ -193,9 +194,9 @@ _CONGESTION = (
     _command(
         PROFILE,
         "ddn sgw-throttling",
-        r" throttle-factor (?P<factor>\d+) delay (?P<delay_s>\d+)",
-        factor=Quantity("%", low=1, high=100),
-        delay_s=_seconds(low=2, high=1116000),
+        r" throttle-factor (?P<ddn_factor_percent>\d+) delay (?P<ddn_delay_s>\d+)",
+        ddn_factor_percent=Quantity("%", low=1, high=100),
+        ddn_delay_s=_seconds(low=2, high=1116000),
     ),
     _command(MME, "policy overload", r" (?P<action>drop|reject)", common=True),
     _command(
@@ -281,6 +282,14 @@ _SIGNALLING = (
         r"resp-timeout|tx-expiry))"
         r" action (?P<action>(?:continue|retry-and-terminate|terminate)(?: \S+)*)",
         slot="msg-type {of}",
+        common=True,
+    ),
+    _command(
+        CREDIT,
+        "failure-handling",
+        r" (?P<of>initial-request|update-request|terminate-request)"
+        r" (?P<action>(?:continue|retry-and-terminate|terminate)(?: \S+)*)",
+        slot="failure-handling {of}",
         common=True,
     ),
     _command(

@@ -14,6 +14,7 @@ CONTEXT, PSP, PEER_SERVER, SS7 = "context", "psp", "peer-server", "ss7-domain"
 MME, EGTP, POLICY, IMS = "mme-service", "egtp-service", "policy-control", "ims-auth-service"
 SGSN, GPRS, GMM, SGW, MAP = "sgsn-service", "gprs-service", "gmm", "sgw-service", "map-service"
 SCTP, FAILURE, PROFILE, ENDPOINT = "sctp-param-template", "failure-handling-template", "profile", "diameter-endpoint"
+CHARGING, CREDIT = "active-charging", "credit-control"
 LTE, SGSN_GLOBAL, SGSN_CONGESTION, CALL_CONTROL, RLF = "lte-policy", "sgsn-global", "congestion", "call-control", "rlf"
 OTHER = "other"
 """A block that no knob depends on."""
@@ -95,15 +96,18 @@ OPENERS = (
     _opener(ROOT, rf"sctp-param-template {_NAME}", SCTP),
     _opener(f"{ROOT} {CONTEXT}", rf"failure-handling-template {_NAME}", FAILURE),
     _opener(ROOT, rf"rlf-template {_NAME}", RLF),
+    _opener(ROOT, rf"active-charging service {_NAME}", CHARGING),
+    _opener(CHARGING, rf"credit-control(?: group {_NAME})?", CREDIT),
     _opener(ROOT, rf"call-control-profile {_NAME}", CALL_CONTROL),
     _opener(ROOT, r"lte-policy", LTE),
     _opener(ROOT, r"sgsn-global", SGSN_GLOBAL),
     _opener(SGSN_GLOBAL, r"congestion-control", SGSN_CONGESTION),
     _opener(f"{LTE} {SGSN_CONGESTION}", rf"congestion-action-profile {_NAME}", PROFILE),
     _opener(
-        f"{ROOT} {CONTEXT} {SS7} {PEER_SERVER} {MME} {SGSN} {GPRS} {SGW} {EGTP} {ENDPOINT} {LTE} {SGSN_GLOBAL}",
+        f"{ROOT} {CHARGING} {CONTEXT} {SS7} {PEER_SERVER} {MME} {SGSN} {GPRS} {SGW} {EGTP} {ENDPOINT} {LTE} "
+        f"{SGSN_GLOBAL}",
         r"(?:interface|subscriber|apn|aaa group|port|card|gtpp group|gtpu-service|pgw-service|ggsn-service|"
-        r"active-charging service|access-list|ip access-list|ipv6 access-list|route-map|router|radius|"
+        r"access-list|ip access-list|ipv6 access-list|route-map|router|radius|"
         r"local-policy-service|operator-policy|apn-profile|imei-profile|administrator|crypto|sccp-network|global-title-translation|"
         r"linkset|sgs-service|hss-peer-service|ruledef|rulebase|charging-action|server) "
         r"(?P<name>\S.*?)",

@@ -27,12 +27,13 @@ _HOLDERS = {
     **dict.fromkeys(LINK_KNOBS, grammar.PSP),
 }
 """The object that holds each knob which is not of the whole box."""
-_DDN_KNOBS = tuple(name for name in KNOBS if name.startswith("ddn_") and name != "ddn_delay_s")
+_DDN_KNOBS = tuple(name for name in KNOBS if name.startswith("ddn_"))
 _BESIDE = {
     "gprs": ("broadcast_off_percent", "session_managers", "imsimgr_instances", "t3346_low_min", "t3346_high_min"),
-    "eps": ("broadcast_off_percent", "imsimgr_instances", "gx_failure_action", *_DDN_KNOBS),
+    "eps": ("broadcast_off_percent", "imsimgr_instances", "gx_failure_action", "gy_failure_action", *_DDN_KNOBS),
 }
 """Knobs of elements beside the attach chain, by access: those of which there is a line."""
+_BY_MME = "ddn sgw-throttling"
 _BOX_DEFAULTS: dict[str, KnobValue] = {
     "gtpc_timeout_ms": 5000,
     "gtpc_retries": 4,
@@ -201,6 +202,8 @@ def _held(configuration: Configuration, knob: str, names: Mapping[str, str]) -> 
 def _stated(configuration: Configuration, knob: str) -> Found | Trouble | None:
     """Return a knob that lines anywhere set, all to one value."""
     lines = [s for s in configuration.effective() if knob in s.values]
+    # An SGW that counts by itself has a factor of its own, beside the one that an MME of Release 10 asks for.
+    lines = [s for s in lines if s.slot != _BY_MME] or lines
     values = {s.values[knob]: Found(s.values[knob], s.line, s.text) for s in reversed(lines)}
     if len(values) < 2:
         return next(iter(values.values()), None)

@@ -297,6 +297,9 @@ def _derived(command: Command, values: dict[str, KnobValue]) -> dict[str, KnobVa
     if command.head == "msg-type" and values["of"] == "credit-control-initial failure-type any":
         action = _GX_ACTIONS.get(str(values["action"]).split(" ")[0])
         return {} if action is None else {"gx_failure_action": action}
+    if command.head == "failure-handling" and values["of"] == "initial-request":
+        word = str(values["action"]).split(" ")[0]
+        return {"gy_failure_action": word} if word in KNOBS["gy_failure_action"].choices else {}
     return {}
 
 

@@ -13,7 +13,7 @@ from signalstorm.experiments.search_space import search_space
 from signalstorm.experiments.study_file import Sampler
 
 SPACE = search_space(scenario_file.load("lab-pcrf"), ["nop_rate", "nop_wait_s", "nop_action"])
-KINDS = ["tpe", "cma-es", "nsga2", "nsga3", "qmc", "random"]
+KINDS = ["tpe", "cma-es", "nsga2", "nsga3", "gp", "qmc", "random"]
 
 
 def _points(kind: Any, seen: list[Seen]) -> list[dict[str, Any]]:
@@ -22,9 +22,10 @@ def _points(kind: Any, seen: list[Seen]) -> list[dict[str, Any]]:
 
 
 def _needs(kind: str) -> None:
-    for package in {"cma-es": ["cmaes"], "qmc": ["scipy"]}.get(kind, []):
+    for package in {"cma-es": ["cmaes"], "qmc": ["scipy"], "gp": ["torch", "scipy"]}.get(kind, []):
         if find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: pip install 'signalstorm[sweeps]'")
+            extras = "rl,sweeps" if kind == "gp" else "sweeps"
+            pytest.skip(f"{package} is not installed: pip install 'signalstorm[{extras}]'")
 
 
 def _seen(count: int) -> list[Seen]:

@@ -23,6 +23,7 @@ from signalstorm.envs.model.scenario_file import load
 from signalstorm.envs.model.scenario_topology import Topology
 from tests.envs.model.scenario_data import full
 
+INCIDENT = load("incident-2014")
 NUMERIC = [knob for knob in KNOBS.values() if knob.kind != "choice"]
 
 rates = st.integers(50, 5000)
@@ -367,4 +368,4 @@ def test_rounding_orders_the_rto_limits(values: tuple[float, float, float]) -> N
     names = ("rto_min_ms", "rto_initial_ms", "rto_max_ms")
     found = round_to_legal(dict(zip(names, values, strict=True)))
     assert found.number(names[0]) <= found.number(names[1]) <= found.number(names[2])
-    assert resolve(found, load("incident-2014")).items() >= found.items()
+    assert resolve(found, INCIDENT).items() >= found.items()

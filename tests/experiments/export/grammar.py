@@ -34,6 +34,10 @@ _MODES = {
     ("context", rf"sgsn-service {MARKS}"): "sgsn-service",
     ("context", rf"sgw-service {MARKS}"): "sgw-service",
     ("config", rf"failure-handling-template {MARKS}"): "failure-handling-template",
+    ("config", rf"active-charging service {MARKS}"): "active-charging",
+    ("active-charging", rf"credit-control group {MARKS}"): "credit-control",
+    ("config", r"lte-policy"): "lte-policy",
+    ("lte-policy", rf"congestion-action-profile {MARKS}"): "congestion-action-profile",
     ("context", rf"mme-service {MARKS}"): "mme-service",
     ("context", rf"egtp-service {MARKS}"): "egtp-service",
     ("context", rf"ims-auth-service {MARKS}"): "ims-auth-service",
@@ -66,6 +70,13 @@ _LINES: list[tuple[str, str, dict[str, tuple[int, int]]]] = [
         r"msg-type credit-control-initial failure-type any action (?:continue|retry-and-terminate|terminate)",
         {},
     ),
+    ("credit-control", r"failure-handling initial-request (?:continue|terminate)", {}),
+    (
+        "congestion-action-profile",
+        r"ddn sgw-throttling throttle-factor (?P<factor>\d+) delay (?P<delay>\d+)",
+        {"factor": (1, 100), "delay": (2, 1116000)},
+    ),
+    ("sgw-service", r"ddn throttle arp-watermark (?P<arp>\d+)", {"arp": (1, 15)}),
     (
         "sgw-service",
         r"ddn throttle arp-watermark (?P<arp>\d+) rate-limit (?P<limit>\d+) time-factor (?P<window>\d+)"

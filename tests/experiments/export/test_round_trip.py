@@ -35,6 +35,9 @@ NAMES = {
     "sgw-context": "ingress",
     "sgw-service": "sgw1",
     "failure-template": "gx",
+    "charging-service": "acs",
+    "credit-control-group": "gy",
+    "congestion-profile": "critical1",
 }
 LAB, SGSN = load("lab-pcrf"), load("incident-2014")
 
@@ -118,8 +121,8 @@ def test_export_then_import_a_thousand_times(pair: tuple[dict[str, Any], dict[st
 
 
 @st.composite
-def core_settings(draw: st.DrawFn, access: str) -> dict[str, Any]:
-    """What is set beside the attach chain."""
+def core_settings(draw: st.DrawFn, access: str, *, by_mme: bool) -> dict[str, Any]:
+    """What is set beside the attach chain; by an MME of Release 10 or by the SGW itself where notifications are."""
     made: dict[str, Any] = {
         "broadcast_off_percent": draw(st.just("off") | st.integers(50, 70)),
         "imsimgr_instances": draw(st.integers(1, 8)),
@@ -133,9 +136,17 @@ def core_settings(draw: st.DrawFn, access: str) -> dict[str, Any]:
             "rto_max_ms": 60000,
         }
     window = draw(st.integers(2, 300))
-    return made | {
+    made |= {
         "gx_failure_action": draw(st.sampled_from(["terminate", "continue", "retry"])),
+        "gy_failure_action": draw(st.sampled_from(["terminate", "continue"])),
         "ddn_arp_watermark": draw(st.integers(1, 15)),
+    }
+    if by_mme:
+        return made | {
+            "ddn_factor_percent": draw(st.integers(1, 100)),
+            "ddn_delay_s": draw(st.integers(2, 1_116_000)),
+        }
+    return made | {
         "ddn_limit_per_s": draw(st.integers(1, 999_999_999)),
         "ddn_window_s": window,
         "ddn_factor_percent": draw(st.integers(1, 100)),
@@ -146,10 +157,7 @@ def core_settings(draw: st.DrawFn, access: str) -> dict[str, Any]:
     }
 
 
-@given(data=st.data(), access=st.sampled_from(["gprs", "eps"]))
-@_quick
-def test_elements_beside_the_attach_chain(data: st.DataObject, access: str) -> None:
-    now, then = (data.draw(core_settings(access)) for _ in range(2))
+def check_core_round_trip(now: dict[str, Any], then: dict[str, Any], access: str) -> None:
     exported = staros.files(source.read(recommendation(present=now, recommended=then)), releases.UNKNOWN, NAMES)
     for target, other, suffix in ((then, now, ""), (now, then, "-rollback")):
         box = dict(other)
@@ -159,3 +167,21 @@ def test_elements_beside_the_attach_chain(data: st.DataObject, access: str) -> N
                 assert found.unknown_count == 0
                 box |= {key: one.value for key, one in present(found, access).items()}
         assert box == target
+
+
+_cores = given(data=st.data(), access=st.sampled_from(["gprs", "eps"]), by_mme=st.booleans())
+
+
+@_cores
+@_quick
+def test_elements_beside_the_attach_chain(data: st.DataObject, access: str, by_mme: bool) -> None:
+    now, then = (data.draw(core_settings(access, by_mme=by_mme)) for _ in range(2))
+    check_core_round_trip(now, then, access)
+
+
+@pytest.mark.long
+@_cores
+@_thousand
+def test_elements_beside_the_attach_chain_a_thousand_times(data: st.DataObject, access: str, by_mme: bool) -> None:
+    now, then = (data.draw(core_settings(access, by_mme=by_mme)) for _ in range(2))
+    check_core_round_trip(now, then, access)

@@ -149,3 +149,33 @@ def test_into_a_scenario() -> None:
 def test_what_is_no_configuration_is_refused() -> None:
     with pytest.raises(InputError, match="no command of a StarOS running configuration"):
         parsed("hostname router1\ninterface Gi0/0\n ip address 1.1.1.1 255.0.0.0\n")
+
+
+def test_what_an_mme_of_release_10_asks_of_the_sgw() -> None:
+    """Its factor counts where the SGW has none of its own; rules of the charging service close nothing else."""
+    profile = """config
+  lte-policy
+    congestion-action-profile critical1
+      ddn sgw-throttling throttle-factor 40 delay 120
+    exit
+  exit
+  active-charging service acs
+    ruledef all
+      ip any-match = TRUE
+    exit
+    credit-control group gy
+      failure-handling initial-request continue go-offline-after-tx-expiry
+      failure-handling update-request terminate
+    exit
+  exit
+{}end
+"""
+    assert values(parsed(profile.format("")), "eps") == {
+        "nop_rate": "off",
+        "ddn_factor_percent": 40,
+        "ddn_delay_s": 120,
+        "gy_failure_action": "continue",
+    }
+    own = "  context c\n    sgw-service s\n      ddn throttle arp-watermark 9 rate-limit 100 time-factor 10 "
+    own += "throttle-factor 10 increment-factor 10 throttle-time-sec 5 stab-time-sec 5\n    exit\n  exit\n"
+    assert values(parsed(profile.format(own)), "eps")["ddn_factor_percent"] == 10
