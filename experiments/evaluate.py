@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.batch import Batch
-from signalstorm.envs.model.metrics import Outcomes, lower_bound_s, outcomes, restricted, watched_s
+from signalstorm.envs.model.bound import KNOBS_OF_BOUND, as_set, lower_bound_s
+from signalstorm.envs.model.knob_table import KnobValue
+from signalstorm.envs.model.knobs import resolve
+from signalstorm.envs.model.metrics import Outcomes, outcomes, restricted, watched_s
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import storm
@@ -42,9 +45,19 @@ class StormSet:
     @cached_property
     def lower_bounds_s(self) -> Floats:
         """The bound of each storm, shape (storms,) [s]."""
+        return self.bounds_under({})
+
+    def bounds_under(self, setting: Mapping[str, KnobValue]) -> Floats:
+        """Return the bound of each storm where a setting's what-ifs and failure actions hold, shape (storms,) [s].
+
+        Args:
+            setting: A complete setting; values of knobs that no bound depends on, or that are in force, change nothing.
+        """
+        present = resolve({}, self.scenario)
+        other = {k: setting[k] for k in KNOBS_OF_BOUND if k in setting and setting[k] != present.get(k)}
         if not self.vary:
-            return np.full(len(self.numbers), lower_bound_s(self.scenario))
-        return np.array([lower_bound_s(scenario) for scenario in self.scenarios])
+            return np.full(len(self.numbers), lower_bound_s(as_set(self.scenario, other)))
+        return np.array([lower_bound_s(as_set(scenario, other)) for scenario in self.scenarios])
 
 
 @dataclass(frozen=True)

@@ -66,14 +66,18 @@ class SimulationResult:
 
     @cached_property
     def lower_bound_s(self) -> float:
-        """Median of the storms' lower bounds [s]."""
-        return float(np.median(self.storms.lower_bounds_s))
+        """Median of the storms' lower bounds, with the setting's what-ifs in force [s]."""
+        return float(np.median(self._bounds_s))
+
+    @cached_property
+    def _bounds_s(self) -> Floats:
+        return self.storms.bounds_under(self.setting)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result in JSON's own types: medians over storms, Kaplan-Meier percentiles of T."""
         o, scenario = self.outcomes, self.scenario
         population = float(sum(group.size for group in scenario.subscribers))
-        ratios = ratios_to_bound(self.restricted_s, self.storms.lower_bounds_s)
+        ratios = ratios_to_bound(self.restricted_s, self._bounds_s)
         stormed = float(np.mean(o.stormed))
         return {
             "scenario": scenario.name,

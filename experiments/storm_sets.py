@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.envs.model.metrics import lower_bound_s, restricted, watched_s
+from signalstorm.envs.model.bound import lower_bound_s
+from signalstorm.envs.model.metrics import restricted, watched_s
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT, SEARCH
 from signalstorm.experiments.engines import Engine

@@ -54,13 +54,18 @@ def _work(scenario: Scenario, time: Floats) -> Floats:
     scale = scenario.activity.scale if scenario.activity else 0.0
     activity = scale * np.interp(time, [point[0] for point in points], [point[1] for point in points])
     work = np.zeros_like(time)
+    factor: Floats | float = 1.0
+    if scenario.churn_profile is not None:
+        times, factors = zip(*scenario.churn_profile.points, strict=True)
+        factor = np.interp(time, times, factors)
     for group in scenario.subscribers:
+        churn = np.full_like(time, scenario.churn_per_s(group)) * factor
         registered = group.size * group.registered_share
         flagged = np.zeros_like(time)
         for event in scenario.timeline:
             if isinstance(event, HlrResetEvent):
                 after = time >= event.time_s
-                gone = _cumulative((activity + scenario.churn_per_s(group)) * after)
+                gone = _cumulative((activity + churn) * after)
                 flagged = np.where(
                     after, flagged * (1.0 - event.share) + event.share * registered * np.exp(-gone), flagged
                 )
@@ -69,7 +74,7 @@ def _work(scenario: Scenario, time: Floats) -> Floats:
                 within = (time >= event.time_s) & (time < event.time_s + spread)
                 work += attach * within * event.share * registered / spread
         # Exact within a step, however soon they become active.
-        leaving = np.maximum(activity + scenario.churn_per_s(group), 1e-12) * _STEP_S
+        leaving = np.maximum(activity + churn, 1e-12) * _STEP_S
         confirmed = -np.expm1(-leaving) / leaving * activity * np.minimum(flagged, registered)
-        work += refresh * confirmed + attach * scenario.churn_per_s(group) * registered
+        work += refresh * confirmed + attach * churn * registered
     return work

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from signalstorm.envs.model.metrics import lower_bound_s
+from signalstorm.envs.model.bound import lower_bound_s
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.experiments.engines import Threads
 from signalstorm.experiments.evaluate import StormSet, evaluate

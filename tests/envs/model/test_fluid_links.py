@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from signalstorm.envs.model.batch import Batch
-from signalstorm.envs.model.metrics import lower_bound_s, outcomes
+from signalstorm.envs.model.bound import lower_bound_s
+from signalstorm.envs.model.metrics import outcomes
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_file import load
@@ -49,6 +50,16 @@ def test_power_cycles_take_capacity_and_confirm() -> None:
     spare = 8 * 270.0 - 4 * 2386266 * churn
     assert without == pytest.approx(3600 + 2 * 2386266 / (8 * 270), abs=10.0)
     assert lower_bound_s(incident(**active, **cycling)) == pytest.approx(3600 + 2 * left / spare, rel=0.005)
+
+
+def test_more_power_cycles_by_scale_or_by_the_hour() -> None:
+    active = {"activity__points": ((0.0, 0.0), (3600.0, 0.0), (3601.0, 1.0))}
+    for name in ("subscribers__0__churn_per_s", "subscribers__1__churn_per_s"):
+        active[name] = 1e-4  # type: ignore[assignment]
+    double = {"subscribers__0__churn_per_s": 2e-4, "subscribers__1__churn_per_s": 2e-4}
+    expected = pytest.approx(lower_bound_s(incident(**{**active, **double})))
+    assert lower_bound_s(incident(**active, churn_scale=2.0)) == expected
+    assert lower_bound_s(incident(**active, churn_profile={"points": [[0.0, 2.0], [1.0, 2.0]]})) == expected
 
 
 def test_links_that_go_down_and_come_back() -> None:

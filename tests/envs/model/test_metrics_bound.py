@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from signalstorm.envs.model.metrics import lower_bound_s, outcomes
+import signalstorm as ss
+from signalstorm.envs.model.bound import as_set, lower_bound_s
+from signalstorm.envs.model.metrics import outcomes
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_file import load
@@ -104,16 +106,68 @@ def open_run(rate_per_s: float | None, *events: dict[str, Any], **fields: Any) -
 
 
 def test_bound_of_an_open_run() -> None:
-    assert lower_bound_s(open_run(50.0)) == pytest.approx(10.0, abs=ABOUT)
+    """T ends within the band of health, 1 % of 6,000: (500 - 60) / 50."""
+    assert lower_bound_s(open_run(50.0)) == pytest.approx(8.8, abs=ABOUT)
     assert lower_bound_s(open_run(None)) == pytest.approx(0.0, abs=ABOUT)
 
 
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_an_open_run_that_wastes_nothing_comes_close_to_the_bound(share: float) -> None:
+    """Patient subscribers and requesters, no chance: not sooner than the bound, and hardly later."""
+    patient = {"database": {"rate_per_s": 50.0, "timer_s": 600.0}}
+    events = [{"kind": "mass_detach", "time_s": 100.0, "share": share}]
+    groups = handsets(6000, ONCE, registered_share=1 / 6)
+    scenario = open_run(50.0, subscribers=groups, topology=patient, timeline=events, stochastic=False)
+    found = float(outcomes(Course(scenario, every_s=10.0).run().batch).convergence_time_s[0])
+    bound = lower_bound_s(scenario)
+    assert bound == pytest.approx((1000 * share - 60) / 50, abs=ABOUT)
+    assert bound - 2 * scenario.dt <= found <= bound + 0.3
+
+
+def test_a_later_disturbance_moves_neither() -> None:
+    again = {"kind": "mass_detach", "time_s": 300.0, "share": 0.5}
+    assert lower_bound_s(open_run(50.0, again)) == lower_bound_s(open_run(50.0))
+
+
+def nodes(**resilience: Any) -> Scenario:
+    """A database of two nodes, of which one is lost with its 5,000 sessions."""
+    return open_run(
+        None,
+        subscribers=handsets(10_000, LABORATORY, registered_share=1.0),
+        topology={"database": {"rate_per_s": 100.0}, "resilience": {"failure_domains": 2, **resilience}},
+        timeline=[{"kind": "node_loss", "target": "database", "time_s": 100.0, "spread_s": 1.0}],
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "lost"),
+    [({}, 5000), ({"failure_domains": 4}, 2500), ({"recovery_share": 0.5}, 2500), ({"recovery_share": 1.0}, 0)],
+)
+def test_what_is_lost_with_a_node_counts_as_it_is_set(setting: dict[str, Any], lost: int) -> None:
+    """Failure domains and session recovery are what-ifs: the bound is that of the network as it then is."""
+    expected = pytest.approx(max(lost - 100, 0) / 100.0, abs=ABOUT)
+    assert lower_bound_s(as_set(nodes(), setting)) == expected
+    assert lower_bound_s(nodes(**setting)) == expected
+    result = ss.simulate(nodes(), setting, seeds=1)
+    assert result.to_json()["lower_bound_s"] == expected
+
+
+@pytest.mark.parametrize("action", ["continue", "retry"])
+def test_a_server_that_attaches_can_do_without_bounds_nothing(action: str) -> None:
+    topology = {"gateway": {"gx_failure": "terminate"}, "pcrf": {"rate_per_s": 50.0}}
+    closed = laboratory(topology)
+    assert lower_bound_s(closed) == pytest.approx(20.0, abs=ABOUT)
+    assert lower_bound_s(as_set(closed, {"gx_failure_action": action})) == pytest.approx(10.0, abs=ABOUT)
+    assert lower_bound_s(closed.with_fields({"tunable": ["gx_failure_action"]})) == pytest.approx(10.0, abs=ABOUT)
+    assert lower_bound_s(as_set(closed, {"pcrf_rate_per_s": 80})) == pytest.approx(12.5, abs=ABOUT)
+
+
 def test_demand_goes_on_while_the_backlog_drains() -> None:
-    """500 at once and 20/s more: 500 / (50 - 20)."""
+    """500 at once and 20/s more, but for the band of 60: 440 / (50 - 20)."""
     demand = {"rate_per_s": 20.0, "start_s": 100.0}
-    assert lower_bound_s(open_run(50.0, demand=demand)) == pytest.approx(500 / 30, abs=ABOUT)
+    assert lower_bound_s(open_run(50.0, demand=demand)) == pytest.approx(440 / 30, abs=ABOUT)
     assert lower_bound_s(open_run(50.0, demand={"rate_per_s": 60.0, "start_s": 100.0})) == pytest.approx(
-        (500 + 5000) / 50.0, abs=ABOUT
+        (500 + 5000 - 60) / 50.0, abs=ABOUT
     )
 
 
@@ -121,7 +175,7 @@ def test_a_spread_slower_than_the_server_makes_no_backlog() -> None:
     wide = [{"kind": "mass_detach", "time_s": 100.0, "share": 0.5, "spread_s": 50.0}]
     assert lower_bound_s(open_run(50.0, timeline=wide)) == 0.0
     narrow = [{"kind": "mass_detach", "time_s": 100.0, "share": 0.5, "spread_s": 5.0}]
-    assert lower_bound_s(open_run(50.0, timeline=narrow)) == pytest.approx(10.0, abs=ABOUT)
+    assert lower_bound_s(open_run(50.0, timeline=narrow)) == pytest.approx(5.0 + (250 - 60) / 50, abs=ABOUT)
 
 
 def test_only_the_detached_class_counts() -> None:
@@ -132,7 +186,7 @@ def test_only_the_detached_class_counts() -> None:
     for target, lost in (("phone", 500.0), ("meter", 100.0), ("*", 600.0)):
         timeline = [{"kind": "mass_detach", "time_s": 100.0, "share": 0.5, "target": target}]
         bound = lower_bound_s(open_run(50.0, subscribers=groups, timeline=timeline))
-        assert bound == pytest.approx(lost / 50.0, abs=ABOUT)
+        assert bound == pytest.approx((lost - 14.0) / 50.0, abs=ABOUT)
 
 
 @pytest.mark.parametrize(("topology", "events"), [case[1:3] for case in CLOSED[:-1]], ids=[c[0] for c in CLOSED[:-1]])
