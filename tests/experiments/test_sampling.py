@@ -13,7 +13,7 @@ from signalstorm.experiments.search_space import search_space
 from signalstorm.experiments.study_file import Sampler
 
 SPACE = search_space(scenario_file.load("lab-pcrf"), ["nop_rate", "nop_wait_s", "nop_action"])
-KINDS = ["tpe", "cma-es", "nsga2", "nsga3", "gp", "qmc", "random"]
+KINDS = ["tpe", "cma-es", "nsga2", "nsga3", pytest.param("gp", marks=pytest.mark.long), "qmc", "random"]
 
 
 def _points(kind: Any, seen: list[Seen]) -> list[dict[str, Any]]:
