@@ -14,6 +14,7 @@ from signalstorm.cli import import_, scenarios
 from signalstorm.cli.advise import advise
 from signalstorm.cli.bench import bench
 from signalstorm.cli.calibrate import calibrate
+from signalstorm.cli.compare import compare, evaluate
 from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
 from signalstorm.cli.report import report
@@ -32,6 +33,8 @@ _COMMANDS: tuple[Callable[..., Any], ...] = (
     export,
     validate,
     advise,
+    evaluate,
+    compare,
     report,
     serve,
     schema,

@@ -1,0 +1,54 @@
+"""``evaluate`` and ``compare`` from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from signalstorm.cli import main
+from signalstorm.envs.model import scenario_file
+from tests.experiments.test_compare import SCENARIO
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    out, err = capsys.readouterr()
+    return int(end.value.code or 0), out, err
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "lab.yaml"
+    path.write_text(scenario_file.dump(SCENARIO))
+    return str(path)
+
+
+def test_evaluate(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
+    setting = tmp_path / "mine.yaml"
+    setting.write_text("nop_rate: 70\n")
+    code, out, _ = run(capsys, "evaluate", "aimd", str(setting), "--scenario", file, "--seeds", "4", "--json", "-q")
+    assert code == 0
+    rows = json.loads(out)["contestants"]
+    assert [row["name"] for row in rows] == ["present", "best-static", "aimd", "mine"]
+    assert json.loads(out)["storms"] == {"first": 20000, "count": 4}
+
+
+def test_compare(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
+    out_folder = tmp_path / "out"
+    words = ("compare", "--scenario", file, "--seeds", "3", "--beyond", "0", "--out", str(out_folder))
+    code, out, err = run(capsys, *words)
+    assert code == 0
+    assert "clairvoyant" in out
+    assert "adaptive-lifo does not apply" in out
+    assert "of" in err
+    assert {path.name for path in out_folder.iterdir()} == {"compare.json", "compare.csv", "comparison.md", "parts"}
+
+
+def test_wrong_words(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    code, _, err = run(capsys, "evaluate", "aimt", "--scenario", file)
+    assert code == 2
+    assert "Did you mean aimd" in err
+    code, _, err = run(capsys, "compare", "--scenario", "lab-pcfr")
+    assert code == 2
+    assert "Did you mean lab-pcrf" in err
