@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 SCENARIO ?= incident-2014
 # What the tests need beside the package itself, as extras of pyproject.toml separated by commas.
-TEST_EXTRAS ?= dev,web
+TEST_EXTRAS ?= dev,rl,web
 # The share of the product's lines that the quick tests must reach, in per cent.
 COVERAGE ?= 90
 PYTEST_ARGS ?=

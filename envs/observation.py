@@ -174,6 +174,8 @@ class Observer:
         self._add_queues()
         self._add_links()
         self._add_core()
+        self._parts = [row for rows in self._counters.values() for row in rows]
+        self._firsts = np.cumsum([0, *(len(rows) for rows in self._counters.values())])[:-1]
         self._step = batch.step
         self._before = self._cumulative(self._raw())
 
@@ -214,7 +216,7 @@ class Observer:
         return np.where(over, np.where(kept[:, np.newaxis] >= 0, final, 0.0), live)
 
     def _cumulative(self, raw: Floats) -> Floats:
-        return np.array([raw[list(rows)].sum(axis=0) for rows in self._counters.values()])
+        return np.asarray(np.add.reduceat(raw[self._parts], self._firsts, axis=0))
 
     def _row(self, block: int, row: int, final: int = -1) -> int:
         """Note a row to be read and return its place; ``final``: where its block is kept once a storm is over."""

@@ -15,6 +15,7 @@ from signalstorm.envs.model import core_parameters, parameters
 from signalstorm.envs.model.cache import prepare_cache
 from signalstorm.envs.model.event_rows import event_column
 from signalstorm.envs.model.kernels import core_layout, layout
+from signalstorm.envs.model.kernels.columns import gather
 from signalstorm.envs.model.kernels.memory import Tile
 from signalstorm.envs.model.kernels.run import run as run_tile
 from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
@@ -65,8 +66,8 @@ class Batch:
             threads: Threads at most; by default one per available core.
             tile: Storms per tile; by default chosen by the number of rows.
             check: Whether to check conservation in every step.
-            longest: Longest values that ``nop_wait_s``, ``t3346_s`` and ``diameter_tx_s`` will take in mid-run, if
-                longer than those in ``settings``.
+            longest: Largest values that knobs which set a time (``nop_wait_s``, ``gtpc_retries``) will take in mid-run,
+                where larger than those in ``settings``.
             span: Storms whose timers are as short and as long as those of any storm that a row will be given later, see
                 ``renewal``.
         """
@@ -125,36 +126,37 @@ class Batch:
         short = max(max(rows[layout.C_REFUSED_HIGH], rows[layout.C_SILENT_HIGH]) for rows in classes)
         long = [1.0]
         for rows in classes:
-            long += [rows[layout.C_REATTACH] + 1.0, rows[layout.C_POWER_HIGH]]
+            if self.scenario.topology.links is not None:
+                long.append(rows[layout.C_REATTACH] + 1.0)
+            if rows[layout.C_POWER_SHARE] > 0.0:
+                long.append(rows[layout.C_POWER_HIGH])
             long += [v for v in (rows[layout.C_REFUSED_LONG_HIGH], rows[layout.C_SILENT_LONG_HIGH]) if v < layout.NEVER]
-        t3346 = max(
-            float(parameters.back_off_s(self.settings)[1].max()),
-            longest.get("t3346_s", 0.0) * (1.0 + parameters.T3346_SPREAD),
-            longest.get("t3346_high_min", 0.0) * 60.0,
-        )
-        long.append(t3346 / self.dt + 1.0)
+        settings = self.settings.copy()
+        for name, value in longest.items():
+            at = parameters.SETTING_FIELDS.index(name)
+            settings[:, at] = np.fmax(settings[:, at], value)
+        long.append(float(parameters.back_off_s(settings)[1].max()) / self.dt + 1.0)
+        long.append(longest.get("t3346_s", 0.0) * (1.0 + parameters.T3346_SPREAD) / self.dt + 1.0)
+        long.append(longest.get("t3346_high_min", 0.0) * 60.0 / self.dt + 1.0)
         long += [
             event.spread_s / self.dt + 2.0
             for storm in self._known
             for event in storm.timeline
             if isinstance(event, MassDetachEvent | CrowdEvent | NodeEvent | ReleaseEvent)
         ]
-        wait = max(
-            float(np.nan_to_num(parameters.column(self.settings, "nop_wait_s")).max()), longest.get("nop_wait_s", 0.0)
-        )
+        wait = float(np.nan_to_num(parameters.column(settings, "nop_wait_s")).max())
         all_links = [s.topology.links for s in self._known if s.topology.links]
         return Reach(
             gate=round(wait / self.dt) + 1,
             short=min(int(short), end),
             long=min(int(max(long)), end),
-            server={name: self._server_reach(name, longest) for name in self._servers},
+            server={name: self._server_reach(name, settings) for name in self._servers},
             link=int(max((links.map_timer_s for links in all_links), default=0.0) / self.dt) + 1,
         )
 
-    def _server_reach(self, name: str, longest: Mapping[str, float]) -> int:
+    def _server_reach(self, name: str, settings: Floats) -> int:
         """Find the longest timer or latency of a server [steps]."""
         fields = dict(self._servers[name])
-        settings = self.settings
         if self._span:
             others = [parameters.server_columns(s, name) for s in self._span]
             fields = {key: np.append(own, [other[key] for other in others]) for key, own in fields.items()}
@@ -167,8 +169,6 @@ class Batch:
             for event in s.timeline
             if isinstance(event, LatencyEvent) and event.target == name
         ]
-        if name in ("pcrf", "pcrf_mate"):
-            seconds.append(longest.get("diameter_tx_s", 0.0))
         steps = [float(np.max(rows[layout.Q_TIMER])), float(np.max(rows[layout.Q_LATENCY]))]
         return int(max([*steps, *(round(s / self.dt) for s in seconds)]))
 
@@ -339,8 +339,9 @@ class Batch:
         if self.plan.has_gate and moved & parameters.GATE_KNOBS:
             for row, values in parameters.gate_rows(self.settings, self.dt).items():
                 self._put(self.plan.queue_offset("gate"), row, values)
-            for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
-                self._put(int(self.plan.table[layout.P_STORM]), row, values)
+            if not moved <= parameters.GATE_RATE_KNOBS:
+                for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
+                    self._put(int(self.plan.table[layout.P_STORM]), row, values)
         if moved <= parameters.GATE_KNOBS:
             return
         self._put_links()
@@ -415,9 +416,10 @@ class Batch:
 
     def read(self, offsets: npt.ArrayLike) -> Floats:
         """Return rows of blocks by their offsets in a tile, as they stand; shape (offsets, rows)."""
-        at = np.asarray(offsets, np.intp)
-        cells = at[:, np.newaxis] + np.arange(self.plan.tile)
-        return self._take(self._memory[:, cells])
+        at = np.asarray(offsets, np.int64)
+        out = np.empty((len(at), len(self._memory) * self.plan.tile))
+        gather(self._memory, at, self.plan.tile, out)
+        return out[:, : self.size]
 
     def imsimgr_peak(self) -> Floats:
         """Return the largest smoothed utilisation of the IMSI manager per row, NaN without one."""

@@ -44,9 +44,9 @@ SETTING_FIELDS = (
 )
 """Order of the numbers in a setting vector; NaN: the scenario's own field holds."""
 
-GATE_KNOBS = frozenset(
-    ("nop_rate", "nop_wait_s", "nop_queue", "nop_action", "t3346_s", "t3346_low_min", "t3346_high_min")
-)
+GATE_RATE_KNOBS = frozenset(("nop_rate", "nop_wait_s", "nop_queue"))
+"""Knobs that change rows of the gate's queue alone."""
+GATE_KNOBS = GATE_RATE_KNOBS | {"nop_action", "t3346_s", "t3346_low_min", "t3346_high_min"}
 """Knobs that change rows of the gate alone."""
 
 OWN_FIELDS_FROM = SETTING_FIELDS.index("gtpc_timeout_ms")

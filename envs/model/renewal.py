@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.model.batch import WIDE_TILE, Batch
 from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.kernels.columns import renew
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import storm
 
@@ -74,6 +75,7 @@ class Storms:
         self.numbers = np.full(size, -1, np.int64)
         """The rows' storms."""
         self._images: dict[int, Image] = {}
+        self._emptied = self._ranges()
         self.batch.begun = True
 
     @property
@@ -96,16 +98,17 @@ class Storms:
         table = batch.plan.table
         storm_row = int(table[layout.P_STORM]) // width
         pointers = [p // width for p in self._pointers()]
+        ranges = self._emptied
         for row, number in zip(rows, numbers, strict=True):
-            column = memory[row // width, :, row % width]
+            tile = memory[row // width]
             image = self._images[number]
-            sends = memory[row // width, storm_row + layout.S_SENDS, 0]
-            column[:] = 0.0
-            column[image.rows] = image.values
+            sends = tile[storm_row + layout.S_SENDS, 0]
+            renew(tile, row % width, ranges, image.rows, image.values)
+            column = tile[:, row % width]
             column[storm_row + layout.S_OFFSET] = batch.step
             column[pointers] = batch.step
             # How far any storm of the tile has come is kept for all in the first column.
-            memory[row // width, storm_row + layout.S_SENDS, 0] = sends
+            tile[storm_row + layout.S_SENDS, 0] = sends
             self.began[row] = batch.step
             self.numbers[row] = number
         batch.settings[np.asarray(rows, np.intp)] = self._setting
@@ -125,6 +128,28 @@ class Storms:
         links = range(int(plan.table[layout.P_LINKS]))
         return found + [plan.link_offset(link) + layout.L_POINTER * plan.tile for link in links]
 
+    def _ranges(self) -> npt.NDArray[np.int64]:
+        """Return the rows to be emptied, all but lines and the log: first, and first beyond; shape (ranges, 2)."""
+        table, width = self.batch.plan.table, self.batch.plan.tile
+        share = int(table[layout.P_COHORTS]) + 1
+        lines = []
+        if self.batch.plan.has_gate:
+            lines.append((int(table[layout.P_GATE_LINES]), (int(table[layout.P_GATE_MASK]) + 1) * share))
+        for server in range(int(table[layout.P_SERVERS])):
+            entry = self.batch.plan.server_entry
+            slots = entry(server, layout.PS_MASK) + 1
+            lines.append((entry(server, layout.PS_LINES), slots * entry(server, layout.PS_WIDTH)))
+        if table[layout.P_LINKS] > 0:
+            slots = int(table[layout.P_LINK_MASK]) + 1
+            lines.append((int(table[layout.P_LINK_LINES]), slots * int(table[layout.P_LINE_ROWS])))
+        if table[layout.P_ALARMS] > 0:
+            lines.append((int(table[layout.P_ALARMS]), layout.A_COUNT * layout.ALARM_LOG))
+        edges = [0]
+        for offset, rows in sorted(lines):
+            edges += [offset // width, offset // width + rows]
+        edges.append(int(table[layout.P_SIZE]) // width)
+        return np.array(edges, np.int64).reshape(-1, 2)
+
     def _draw(self, numbers: Sequence[int]) -> None:
         """Work out the images of storms."""
         while len(self._images) + len(numbers) > _KEPT:
@@ -140,11 +165,12 @@ class Storms:
                 threads=1,
                 tile=self.batch.plan.tile,
             )
-            memory = drawn._memory.reshape(drawn._memory.shape[0], -1, drawn.plan.tile)
-            for i, number in enumerate(part):
-                column = memory[i // drawn.plan.tile, :, i % drawn.plan.tile]
-                rows = np.flatnonzero(column).astype(np.int32)
-                self._images[number] = Image(rows, column[rows])
+            width = drawn.plan.tile
+            for t, tile in enumerate(drawn._memory.reshape(drawn._memory.shape[0], -1, width)):
+                rows, columns = np.nonzero(tile)
+                for column, number in enumerate(part[t * width : (t + 1) * width]):
+                    own = rows[columns == column].astype(np.int32)
+                    self._images[number] = Image(own, tile[own, column])
 
 
 def corners(scenario: Scenario) -> list[Scenario]:

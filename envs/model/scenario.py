@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
 from signalstorm.envs.model import scenario_checks
-from signalstorm.envs.model.errors import ABSENT, Finding, InputError, located
+from signalstorm.envs.model.errors import ABSENT, Finding, InputError, Path, located
 from signalstorm.envs.model.faults import problems_of, several
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.scenario_core import ChurnProfile
@@ -171,9 +171,10 @@ class Scenario(Part):
         """
         data = self._plain_copy()
         found = []
+        known = self._drawn_paths if drawn else {}
         for dotted, value in values.items():
             try:
-                put(data, split_path(dotted, data, type(self)), value)
+                put(data, known.get(dotted) or split_path(dotted, data, type(self)), value)
             except UnknownPath as unknown:
                 found.append(unknown.finding)
         if found:
@@ -194,6 +195,12 @@ class Scenario(Part):
         silent = {name for name in _LATER if not getattr(self, name)}
         plain = self.model_dump(mode="json", exclude=_PROSE | silent)
         return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    @cached_property
+    def _drawn_paths(self) -> dict[str, Path]:
+        """The fields of the variation, looked up once: an environment draws thousands of storms."""
+        data = self._plain_copy()
+        return {dotted: split_path(dotted, data, type(self)) for dotted in self.variation_or_default()}
 
     @cached_property
     def _plain(self) -> str:

@@ -1,17 +1,20 @@
 """Signalling storms in mobile core networks: a simulator, controllers and a search for the best settings.
 
-The public functions are loaded when they are first used, so ``import signalstorm`` is quick and pulls in
-neither Numba nor pydantic nor torch.
+The import registers the environments with Gymnasium, which it does not load itself. The public functions are loaded
+when they are first used, so ``import signalstorm`` is quick and pulls in neither Numba nor pydantic nor torch.
 """
 
 from importlib import import_module
 from typing import Any
+
+from signalstorm.envs import families
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
     "calibrate": "signalstorm.experiments.calibrate:calibrate",
     "export": "signalstorm.experiments.export:export",
+    "make_sb3_vec": "signalstorm.envs.sb3:make_sb3_vec",
     "simulate": "signalstorm.experiments.simulate:simulate",
     "tune": "signalstorm.experiments.tune:tune",
 }
@@ -33,3 +36,6 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
     return sorted({*globals(), *_PUBLIC})
+
+
+families.register_with_gymnasium()

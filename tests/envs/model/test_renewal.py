@@ -57,11 +57,13 @@ def test_any_random_network_does(number: int) -> None:
     check(random_core(number), 120, 6)
 
 
-def test_a_row_keeps_nothing_of_its_storm_before() -> None:
-    scenario = scenario_file.load("lab-pcrf")
+@pytest.mark.parametrize("name", ["lab-pcrf", "attach-lte-easy", "incident-sgsn-easy", "core-storm-easy"])
+def test_a_row_keeps_nothing_of_its_storm_before(name: str) -> None:
+    scenario = scenario_file.load(name)
+    steps = round(0.2 * scenario.horizon_s / scenario.dt)
     storms = Storms(scenario, 1, setting_vector({"nop_rate": 60}, scenario), vary=True, threads=1)
     storms.start([0], [5])
-    storms.batch.run(4000)
+    storms.batch.run(steps)
     first = storms.batch.counters()
     changed = storms.batch.settings.copy()
     changed[:, SETTING_FIELDS.index("nop_rate")] = 300.0
@@ -69,5 +71,5 @@ def test_a_row_keeps_nothing_of_its_storm_before() -> None:
     storms.start([0], [5])
     assert storms.batch.settings[0, SETTING_FIELDS.index("nop_rate")] == 60.0
     assert storms.steps.tolist() == [0]
-    storms.batch.run(4000)
+    storms.batch.run(steps)
     np.testing.assert_array_equal(storms.batch.counters(), first)

@@ -1,0 +1,174 @@
+"""The loop around the model that all environments share: act, advance one interval, look, judge."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from signalstorm.envs.actions import Actuator, action_space
+from signalstorm.envs.features import Features
+from signalstorm.envs.kpis import Tally
+from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.parameters import SETTING_FIELDS
+from signalstorm.envs.model.renewal import Storms
+from signalstorm.envs.observation import ACCEPTS
+from signalstorm.envs.options import Options
+from signalstorm.envs.reward import SHAPING, Costs, shaping, terms, total
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+_FOR_EVER = 1e9
+"""[intervals] since a knob was changed that never was."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one interval brought, one number per row."""
+
+    observation: npt.NDArray[np.float32]
+    """Shape (rows, features)."""
+    reward: Floats
+    """The sum of the terms."""
+    terms: dict[str, Floats]
+    """The terms by name."""
+    terminated: Flags
+    """Storms that are over: healthy again, with nothing more to come."""
+    truncated: Flags
+    """Storms that reached the horizon."""
+
+
+class Loop:
+    """Storms in rows, each under its own agent."""
+
+    def __init__(self, options: Options, rows: int, threads: int | None = None) -> None:
+        """Lay out the rows; each waits for `start`.
+
+        Args:
+            options: What is played.
+            rows: Storms at a time.
+            threads: Threads at most; by default one per core.
+
+        Raises:
+            InputError: If an option does not fit the scenario.
+        """
+        self.options = options
+        self.rows = rows
+        self.actuator = Actuator(
+            options.scenario,
+            options.knobs,
+            options.action_mode,
+            options.start,
+            options.control_interval_s,
+            options.limits,
+        )
+        longest = {
+            name: float(high)
+            for name, high in zip(options.knobs, self.actuator.high, strict=True)
+            if name in SETTING_FIELDS and KNOBS[name].kind != "choice"
+        }
+        setting = self.actuator.settings(self.actuator.start[np.newaxis])[0]
+        self.storms = Storms(options.scenario, rows, setting, vary=options.vary, longest=longest, threads=threads)
+        self.batch = self.storms.batch
+        self.features = Features(self.batch, options.scenario, options.knobs)
+        self.tally = Tally(self.batch)
+        self.values = np.repeat(self.actuator.start[np.newaxis], rows, axis=0)
+        """The knobs in force, shape (rows, knobs)."""
+        self.changes = np.zeros(rows)
+        """Commands given since the storm began."""
+        self._idle = np.full_like(self.values, _FOR_EVER)
+        width = len(self.features.list) - len(options.knobs)
+        self._late: deque[npt.NDArray[np.float32]] = deque(
+            (np.zeros((rows, width), np.float32) for _ in range(options.delay + 1)), maxlen=options.delay + 1
+        )
+        self._completed: deque[Floats] = deque(
+            (np.full(rows, np.nan) for _ in range(options.delay + 1)), maxlen=options.delay + 1
+        )
+        self.seen: dict[str, Floats] = {}
+        """The reading of the last interval by quantity, without delay; empty before the first."""
+
+    @property
+    def observation_space(self) -> spaces.Box:
+        """The space of one agent's observations."""
+        return spaces.Box(0.0, 1.0, (len(self.features.list),), np.float32)
+
+    @property
+    def action_space(self) -> spaces.Space[Any]:
+        """The space of one agent's actions."""
+        return action_space(self.options.knobs, self.options.action_mode)
+
+    @property
+    def episode_steps(self) -> npt.NDArray[np.int64]:
+        """Intervals that each row's storm has made."""
+        return self.storms.steps // self.options.interval_steps
+
+    def start(self, rows: Sequence[int], numbers: Sequence[int]) -> None:
+        """Let rows begin storms.
+
+        Args:
+            rows: Rows.
+            numbers: The storm of each.
+        """
+        if not len(rows):
+            return
+        self.storms.start(rows, numbers)
+        index = np.asarray(rows, np.intp)
+        self.values[index] = self.actuator.start
+        self.changes[index] = 0.0
+        self._idle[index] = _FOR_EVER
+        self.features.forget(index)
+        self.tally.forget(index)
+        for late in self._late:
+            late[index] = 0.0
+        for completed in self._completed:
+            completed[index] = np.nan
+
+    def observe(self) -> npt.NDArray[np.float32]:
+        """Return what the agents see now; shape (rows, features)."""
+        knobs = self.actuator.scaled(self.values).astype(np.float32)
+        return np.concatenate([self._late[0], knobs], axis=1)
+
+    def step(self, actions: npt.NDArray[Any]) -> Result:
+        """Set the knobs, advance one interval, and judge it.
+
+        Args:
+            actions: One action per row.
+        """
+        change = self._act(actions)
+        self.batch.run(self.options.interval_steps)
+        seen, self.seen = self.features.read()
+        self._late.append(seen)
+        self._completed.append(self.seen[ACCEPTS])
+        interval = self.tally.read()
+        terminated = interval.over if self.options.early_end else np.zeros(self.rows, bool)
+        costs = Costs(
+            interval.lost, interval.refused, self.tally.congested(self.seen), self.tally.overload(self.seen), change
+        )
+        parts = terms(costs, self.options.weights)
+        gamma = self.options.shaping_gamma
+        if gamma is not None:
+            parts[SHAPING] = shaping(interval.without_before, interval.without, terminated, gamma)
+        truncated = ~terminated & (self.storms.steps + self.options.interval_steps > self.storms.horizon)
+        return Result(self.observe(), total(parts), parts, terminated, truncated)
+
+    def _act(self, actions: npt.NDArray[Any]) -> Floats:
+        """Move the knobs; returns how far, shape (rows,)."""
+        before = self.values
+        self.values = self.actuator.target(actions, before, self._completed[0], self._idle)
+        changed = self.values != before
+        self._idle = np.where(changed, 0.0, self._idle) + 1.0
+        if not changed.any():
+            return np.zeros(self.rows)
+        self.changes += changed.sum(axis=1)
+        self.batch.set_settings(self.actuator.settings(self.values))
+        return self.actuator.distance(before, self.values)
+
+    def kpis(self, rows: npt.ArrayLike) -> dict[str, Floats]:
+        """Return what the storms of some rows have come to so far, NaN where not reached; each of shape (rows,)."""
+        index = np.asarray(rows, np.intp)
+        own = {"storm": self.storms.numbers[index].astype(np.float64), "changes": self.changes[index]}
+        return self.tally.kpis(index) | own

@@ -1,0 +1,211 @@
+"""From a family and a variant, or any scenario, to the complete options of an environment."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, get_args
+
+from signalstorm.envs.actions import ActionMode, Limits
+from signalstorm.envs.families import FAMILIES, HARD_INTERVALS, NAMESPACE, VARIANTS, Family, ids
+from signalstorm.envs.model import scenario_file
+from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
+from signalstorm.envs.model.knobs import validate
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.wording import nearest
+from signalstorm.envs.options import Options
+from signalstorm.envs.reward import Weights
+
+_EASY_STORMS = (0, 1024)
+"""Storms of the small networks: their pictures of the first step are soon all at hand."""
+_STUCK_MS = 60_000
+"""RTO-max of the variant whose knob cannot help [ms]."""
+_LIMITS = tuple(field.name for field in fields(Limits))
+_CHANGES = (
+    "action_mode",
+    "control_interval_s",
+    "delay",
+    "early_end",
+    "knobs",
+    "scenario",
+    "shaping_gamma",
+    "start",
+    "storms",
+    "vary",
+    "weights",
+    *_LIMITS,
+)
+"""What an environment can be made with."""
+
+
+def parse_id(name: str) -> tuple[Family, str] | None:
+    """Return the family and variant of an id such as ``signalstorm/IncidentSgsnEasy-v0``, None if it is none.
+
+    A module before a colon, the namespace and the version may be left out.
+    """
+    plain = name.partition(":")[2] if name.startswith(f"{NAMESPACE}:") else name
+    for known, family, variant in ids():
+        if plain in (known, known.partition("/")[2], known.partition("/")[2].rpartition("-")[0]):
+            return family, variant
+    return None
+
+
+def options_of(family: str, variant: str = "", **changes: Any) -> Options:
+    """Return the options of an environment.
+
+    Args:
+        family: A family's name, or a scenario's name or path.
+        variant: A variant's name; empty for the plain one.
+        **changes: What differs from it, see `StormEnv`.
+
+    Raises:
+        InputError: With everything that is wrong.
+    """
+    _refuse_unknown(changes)
+    known = FAMILIES.get(family)
+    if known is not None:
+        options = _of_family(known, variant, changes.pop("scenario", None))
+    else:
+        _one_of("variant", variant, VARIANTS)
+        options = _varied(_of_scenario(_loaded(changes.pop("scenario", family))), variant)
+    return _changed(options, changes)
+
+
+def _refuse_unknown(changes: Mapping[str, Any]) -> None:
+    found = [
+        Finding((name,), "an environment has no such argument", ABSENT, nearest(name, _CHANGES))
+        for name in changes
+        if name not in _CHANGES
+    ]
+    if found:
+        raise located(found, "environment")
+
+
+def _one_of(name: str, value: Any, known: Sequence[str]) -> None:
+    if value not in known:
+        words = [word for word in known if word]
+        rule = f"must be one of {', '.join(words)}"
+        raise located([Finding((name,), rule, Shown(repr(value)), nearest(str(value), words))], "environment")
+
+
+def _loaded(scenario: str | os.PathLike[str] | Scenario) -> Scenario:
+    return scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
+
+
+def _of_family(family: Family, variant: str, scenario: str | Scenario | None) -> Options:
+    """Return the options of a variant of a family."""
+    _one_of("variant", variant, VARIANTS)
+    named = {"Easy": family.easy, "Randomised": family.randomised, "BrokenKnob": family.randomised}
+    chosen = _loaded(scenario or named.get(variant, family.scenario))
+    return _varied(_of_scenario(chosen), variant)
+
+
+def _of_scenario(scenario: Scenario) -> Options:
+    return Options(scenario, scenario.tunable, control_interval_s=scenario.control_interval_s)
+
+
+def _varied(options: Options, variant: str) -> Options:
+    return _VARIANTS[variant](options)
+
+
+def _fast(options: Options) -> Options:
+    """Move the scenario's fast knobs alone, by ratio, on storms that are drawn."""
+    loop = options.scenario.loop
+    if loop is None:
+        rule = "the variant needs a scenario that says what a closed loop moves"
+        way_out = "add `loop: {fast: [...], start: {...}}` to it, or take another variant"
+        raise located([Finding(("loop",), rule, ABSENT, way_out)], options.scenario.name)
+    return replace(options, knobs=loop.fast, action_mode="ratio", vary=True, start=loop.start, delay=loop.delay)
+
+
+def _easy(options: Options) -> Options:
+    return replace(_fast(options), storms=_EASY_STORMS)
+
+
+def _hard(options: Options) -> Options:
+    return replace(options, control_interval_s=options.control_interval_s * HARD_INTERVALS, delay=1)
+
+
+def _broken(options: Options) -> Options:
+    fast = _fast(options)
+    return replace(fast, start={**fast.start, "rto_max_ms": _STUCK_MS})
+
+
+_VARIANTS: Mapping[str, Callable[[Options], Options]] = {
+    "": lambda options: options,
+    "Incremental": lambda options: replace(options, action_mode="delta"),
+    "Ratio": lambda options: replace(options, action_mode="ratio"),
+    "Discrete": lambda options: replace(options, action_mode="discrete"),
+    "Easy": _easy,
+    "Hard": _hard,
+    "BrokenKnob": _broken,
+    "Randomised": _fast,
+}
+
+
+def _changed(options: Options, changes: Mapping[str, Any]) -> Options:
+    """Return options with the arguments of a user, each checked."""
+    given = dict(changes)
+    findings = [finding for name, value in given.items() if (finding := _fault(name, value, options)) is not None]
+    if findings:
+        raise located(findings, "environment")
+    if "knobs" in given:
+        given["knobs"] = tuple(given["knobs"])
+    if "start" in given:
+        given["start"] = validate(given["start"], "start")
+    if "storms" in given:
+        given["storms"] = (int(given["storms"][0]), int(given["storms"][1]))
+    if "weights" in given:
+        given["weights"] = replace(options.weights, **{name: float(w) for name, w in given["weights"].items()})
+    limits = {name: dict(given.pop(name)) for name in _LIMITS if name in given}
+    if limits:
+        given["limits"] = replace(options.limits, **limits)
+    return replace(options, **given)
+
+
+def _fault(name: str, value: Any, options: Options) -> Finding | None:
+    """Return what is wrong with one argument."""
+    dt = options.scenario.dt
+    weights = [field.name for field in fields(Weights)]
+    rules: dict[str, tuple[bool, str]] = {
+        "action_mode": (value in get_args(ActionMode), f"must be one of {', '.join(get_args(ActionMode))}"),
+        "control_interval_s": (
+            _is_number(value) and dt <= value <= options.scenario.horizon_s,
+            f"must lie between the step of {dt:g} s and the horizon of {options.scenario.horizon_s:g} s",
+        ),
+        "delay": (isinstance(value, int) and 0 <= value <= 1000, "must be a whole number of intervals, 0 to 1000"),
+        "early_end": (isinstance(value, bool), "must be true or false"),
+        "vary": (isinstance(value, bool), "must be true or false"),
+        "storms": (
+            isinstance(value, list | tuple)
+            and len(value) == 2
+            and all(isinstance(number, int) for number in value)
+            and 0 <= value[0] < value[1],
+            "must be the first storm's number and the first beyond, 0 <= first < beyond",
+        ),
+        "shaping_gamma": (
+            value is None or (_is_number(value) and 0 <= value <= 1),
+            "must be a discount from 0 to 1, or none",
+        ),
+        "weights": (
+            isinstance(value, Mapping) and set(value) <= set(weights) and all(map(_is_number, value.values())),
+            f"must give a number for some of {', '.join(weights)}",
+        ),
+        "knobs": (
+            isinstance(value, list | tuple) and all(isinstance(knob, str) for knob in value),
+            "must be a list of knobs' names",
+        ),
+        "start": (isinstance(value, Mapping), "must give values by knob"),
+        **dict.fromkeys(
+            _LIMITS,
+            (
+                isinstance(value, Mapping) and all(_is_number(x) and x >= 0 for x in value.values()),
+                "must give numbers of at least 0 by name",
+            ),
+        ),
+    }
+    holds, rule = rules[name]
+    return None if holds else Finding((name,), rule, Shown(repr(value)), "give a legal value")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value

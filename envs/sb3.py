@@ -1,0 +1,117 @@
+"""The same rows of storms as a vector environment of Stable-Baselines3, which has an interface of its own."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
+
+from signalstorm.envs.registry import parse_id
+from signalstorm.envs.render import describe
+from signalstorm.envs.vector import StormVectorEnv
+
+KPIS = ("rmst_s", "subscriber_hours_lost", "converged", "changes")
+"""What ``VecMonitor(info_keywords=KPIS)`` keeps of each episode."""
+
+
+class StormVecEnv(VecEnv):
+    """Rows of storms for Stable-Baselines3: same-step resets, ``terminal_observation``, ``TimeLimit.truncated``."""
+
+    def __init__(self, environment: StormVectorEnv) -> None:
+        """Adapt a native vector environment, which must reset in the step that ends an episode."""
+        if environment.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ValueError("Stable-Baselines3 needs rows that begin their next storm in the step that ends one")
+        self.native = environment
+        self._actions: npt.NDArray[Any] | None = None
+        self.reward_terms: dict[str, npt.NDArray[np.float64]] = {}
+        """The terms of the last step's rewards, each of shape (rows,)."""
+        self.render_mode = None
+        super().__init__(environment.num_envs, environment.single_observation_space, environment.single_action_space)
+
+    def reset(self) -> VecEnvObs:
+        """Begin a storm in every row, with the seeds and options that were set."""
+        seeds = [seed for seed in self._seeds]
+        storms = [options.get("storm") for options in self._options]
+        chosen = None
+        if any(storm is not None for storm in storms):
+            if any(storm is None for storm in storms):
+                raise ValueError("set the option `storm` for every row, or for none")
+            chosen = {"storm": storms}
+        observation, infos = self.native.reset(seed=seeds, options=chosen)
+        self.reset_infos = [{"storm": int(number)} for number in infos["storm"]]
+        self._reset_seeds()
+        self._reset_options()
+        return observation
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Keep the actions for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Advance one control interval."""
+        observation, reward, terminated, truncated, infos = self.native.step(self._actions)
+        self.reward_terms = {name: values for name, values in infos["reward_terms"].items() if name[0] != "_"}
+        done = terminated | truncated
+        # A new list of empty dicts per step: what ends is rare, and callers may keep what they got.
+        found: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for row in np.flatnonzero(done):
+            final = infos["final_info"]
+            kpis = {
+                name: final[name][row].item() if final[f"_{name}"][row] else None for name in final if name[0] != "_"
+            }
+            found[row] = {
+                **kpis,
+                "terminal_observation": infos["final_obs"][row],
+                "TimeLimit.truncated": bool(truncated[row] and not terminated[row]),
+            }
+        return observation, reward.astype(np.float32), done, found
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self.native.close()
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """Return an attribute, the same for every row."""
+        if attr_name == "render_mode":
+            return [None for _ in self._get_indices(indices)]
+        return [getattr(self.native, attr_name) for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Refuse: rows share what they are made of."""
+        raise NotImplementedError("rows cannot differ; make another environment instead")
+
+    def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> list[Any]:
+        """Call a method of the environment once, for it serves all rows."""
+        result = getattr(self.native, method_name)(*args, **kwargs)
+        return [result for _ in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
+        """Say that no row is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
+        """Return no pictures; `text` shows a row."""
+        return [None for _ in range(self.num_envs)]
+
+    def text(self, row: int = 0) -> str:
+        """Return the state of one row in lines."""
+        return describe(self.native.loop, row)
+
+
+def make_sb3_vec(env_id: str, num_envs: int = 1, **kwargs: Any) -> StormVecEnv:
+    """Make rows of storms for Stable-Baselines3.
+
+    Args:
+        env_id: An environment's id, or a scenario's name or path.
+        num_envs: Rows.
+        **kwargs: As for the native vector environment.
+
+    Raises:
+        InputError: If an argument is not legal.
+    """
+    parsed = parse_id(env_id)
+    family, variant = (parsed[0].name, parsed[1]) if parsed is not None else (env_id, "")
+    return StormVecEnv(StormVectorEnv(family, variant, num_envs=num_envs, **kwargs))
