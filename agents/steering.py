@@ -94,16 +94,19 @@ class LawHand:
     """A law at work."""
 
     def __init__(self, law: Law, scenario: Scenario, rows: int) -> None:
-        """Start with an empty memory for so many storms."""
+        """Start with an empty memory for so many storms, and no change to cool down from."""
         self._law = law
         self._plant = plant_of(scenario)
         self._memory = np.zeros((max(law.memory, 1), rows))
+        self._since = np.full(rows, np.inf)
 
     def act(self, seen: Reading, now: Mapping[str, Floats]) -> Mapping[str, Floats]:
         """See `Hand.act`."""
         value = now[self._plant.knob]
         view = self._plant.view(seen.values, value, seen.interval_s)
         rate = moved(self._law, view.rate, self._law.wanted(view, self._memory))
+        rate = np.where((rate > view.rate) & (self._since < self._law.cool_down), view.rate, rate)
+        self._since = np.where(rate == view.rate, self._since + 1.0, 0.0)
         return {self._plant.knob: np.where(rate == view.rate, value, self._plant.value(rate, view))}
 
 

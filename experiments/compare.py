@@ -24,6 +24,7 @@ from signalstorm.envs.model.knobs import resolve, round_to_legal
 from signalstorm.envs.model.metrics import restricted, watched_s
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import HELD_OUT
+from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments import contestants, paired
 from signalstorm.experiments.contestants import BEST, PRESENT
 from signalstorm.experiments.evaluate import StormSet, evaluate
@@ -153,11 +154,11 @@ def compare(
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
     if storms < 1 or beyond < 0:
         raise wrong_input("must be at least 1 storm", f"{storms} and {beyond}", "for example 200", key="--seeds")
-    own = (
-        contestants.names(model)
-        if only is None
-        else [n for n in contestants.names(model) if n in {*only, PRESENT, BEST}]
-    )
+    known = (*contestants.names(model), HINDSIGHT)
+    for name in only or ():
+        if name not in known:
+            raise wrong_input("is none of the scenario's contestants", name, nearest(name, known), key="--only")
+    own = [name for name in known[:-1] if only is None or name in {*only, PRESENT, BEST}]
     taking_part = [contestants.find(name, model) for name in [*own, *things]]
     hindsight = only is None or HINDSIGHT in only
     numbers = tuple(range(HELD_OUT, HELD_OUT + storms))

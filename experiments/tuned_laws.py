@@ -33,7 +33,7 @@ Progress = Callable[[str, int, int], None]
 
 MOST_CHANGES_PER_H = 12.0
 """Changes beyond these cost: nobody enters more commands in an hour."""
-CHANGE_COST = 0.01
+CHANGE_COST = 0.02
 """Each change per hour beyond them is worth this share of the time."""
 
 
@@ -45,7 +45,7 @@ class Span(NamedTuple):
     log: bool = False
 
 
-_MOVES = {"dead_band_share": Span(0.0, 0.35), "step_share": Span(0.2, 4.0, log=True)}
+_MOVES = {"dead_band_share": Span(0.0, 0.35), "step_share": Span(0.2, 4.0, log=True), "cool_down": Span(0.0, 6.0)}
 _TARGET = {"target_s": Span(0.1, 10.0, log=True)}
 _HEALTHY = {"healthy_share": Span(0.005, 0.3, log=True)}
 SPANS: Mapping[str, Mapping[str, Span]] = {

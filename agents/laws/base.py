@@ -25,6 +25,8 @@ class Law:
     """Smaller changes are not worth a command [share]."""
     step_share: float = 0.3
     """Largest change in one interval, up or down, as a share of the smaller of the two rates [share]."""
+    cool_down: float = 0.0
+    """Intervals after a change in which the rate is not raised again; it may fall at any time [intervals]."""
 
     name: ClassVar[str]
     """The name by which commands call it."""

@@ -124,5 +124,7 @@ def test_what_a_user_adds_takes_part(tmp_path: Path) -> None:
     met = compare(SCENARIO, [file], storms=4, beyond=2, only=[], threads=1)
     assert [run.name for run in met.runs] == ["present", "best-static", "mine"]
     assert all(runs[-1].name == "mine" for runs in met.beyond.values())
+    with pytest.raises(InputError, match="Did you mean aimd"):
+        compare(SCENARIO, only=["aimt"])
     with pytest.raises(InputError, match="at least 1"):
         compare(SCENARIO, storms=0)

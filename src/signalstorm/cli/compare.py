@@ -48,6 +48,12 @@ def compare(
     things: Annotated[
         list[str] | None, typer.Option("--with", metavar="THING", help="A file, run or policy that takes part, too.")
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Which of the scenario's contestants run; best-static-hindsight is one of them."
+        ),
+    ] = None,
     seeds: Storms = 200,
     beyond: Annotated[int, typer.Option(help="Storms of each variant beyond the variation; 0: no variants.")] = 50,
     out: Out = None,
@@ -60,9 +66,7 @@ def compare(
     The storms are held out: nothing was chosen or tuned on them. With --out the same command goes on where it was
     interrupted.
     """
-    _run(
-        scenario, things or [], seeds, beyond, None, out, as_json=as_json, quiet=quiet, verbose=verbose
-    )  # fmt: skip
+    _run(scenario, things or [], seeds, beyond, only, out, as_json=as_json, quiet=quiet, verbose=verbose)
 
 
 def _run(
