@@ -1,6 +1,6 @@
 """Answers: present and changed storm as curves, figures and sentences, in JSON's own types."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,12 @@ def rows(present: Outcome, changed: Outcome) -> list[Row]:
     """Return the table of figures."""
     before, after = dict(_figures(present.record)), dict(_figures(changed.record))
     return [(name, before[name], after[name]) for name in before]
+
+
+def headline(found: Sequence[Row]) -> str:
+    """Return the first row of the table as a sentence part."""
+    _, before, after = found[0]
+    return f"T as at present: {before}" if before == after else f"T {after}, at present {before}"
 
 
 def _series(outcome: Outcome) -> Series:

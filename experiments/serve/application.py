@@ -14,7 +14,7 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.serve import answers, layout
 from signalstorm.experiments.serve.announcements import Announcements
 from signalstorm.experiments.serve.controls import controls, targets, timeline
-from signalstorm.experiments.serve.downloads import contents
+from signalstorm.experiments.serve.downloads import content, names
 from signalstorm.experiments.serve.guard import MistakeError, guard
 from signalstorm.experiments.serve.moves import ELSEWHERE, RefusedMoveError, changed, knob_text, read_move
 from signalstorm.experiments.serve.sources import Opened, Sources
@@ -109,42 +109,47 @@ class _Answerer:
             return {"move": data, "messages": refused.messages}, no_update, no_update
         except InputError as error:
             return {"move": data, "messages": {ELSEWHERE: str(error)}}, no_update, no_update
+        rows = answers.rows(before, after)
         found: dict[str, Any] = {
             "move": data,
+            "headline": answers.headline(rows),
             "messages": {},
             "setting": {name: knob_text(value) for name, value in now.setting.items()},
             "charts": answers.charts(before, after),
             "storms": len(after.result.storms.numbers),
-            "files": list(contents(now)),
+            "files": names(now),
         }
         said = [
             *layout.sentences("At present", before.record["diagnosis"]),
             *layout.sentences("Changed", after.record["diagnosis"]),
         ]
-        return found, layout.table(answers.rows(before, after)), said
+        return found, layout.table(rows), said
 
     def announce(self, _ticks: Any) -> str:
         """Return what the model says while somebody waits: that it is compiled."""
         return self.announcements.latest
 
-    def watch(self, _ticks: Any, source: Any) -> Any:
-        """Return how far the search of a run is; nothing where the source is no run."""
-        opened = self._run_of(source)
-        return [] if opened is None or opened.run is None else sweep_view(opened.run)
+    def watch(self, _ticks: Any, source: Any) -> tuple[Any, ...]:
+        """Return how the search of a run stands, its best setting so far, and whether there is none to show."""
+        try:
+            said, best = sweep_view(self._opened(source))
+        except InputError:
+            said, best = [], {}
+        return said, best, not best
 
     def download(self, name: str) -> Response:
         """Return a file of the setting that a move describes."""
         move = read_move(request.args.get("move", ""))
         try:
-            files = contents(changed(self._opened(move.source).scenario, move))
+            text = content(changed(self._opened(move.source).scenario, move), name)
         except RefusedMoveError as refused:
             raise BadRequest(" ".join(refused.messages.values())) from None
         except InputError as error:
             raise BadRequest(str(error)) from None
-        if name not in files:
+        if text is None:
             raise NotFound("There is no such file of this setting.")
         return Response(
-            files[name],
+            text,
             mimetype="application/json" if name.endswith(".json") else "text/plain",
             headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"},
         )
@@ -157,12 +162,6 @@ class _Answerer:
         except KeyError:
             raise BadRequest("There is no such scenario or run.") from None
 
-    def _run_of(self, source: Any) -> Opened | None:
-        try:
-            return self._opened(source)
-        except InputError:
-            return None
-
 
 def _on_server(app: Dash, answerer: _Answerer) -> None:
     """Connect what the server answers."""
@@ -174,10 +173,11 @@ def _on_server(app: Dash, answerer: _Answerer) -> None:
     app.callback(
         Output("answer", "data"), Output("table", "children"), Output("diagnosis", "children"), Input("move", "data")
     )(_or_mistake(answerer.answer))
-    app.callback(Output("status", "title"), Input("poll", "n_intervals"))(_or_mistake(answerer.announce))
-    app.callback(Output("sweep", "children"), Input("watch", "n_intervals"), Input("source", "value"))(
-        _or_mistake(answerer.watch)
-    )
+    app.callback(Output("announcement", "children"), Input("poll", "n_intervals"))(_or_mistake(answerer.announce))
+    app.callback(
+        Output("sweep", "children"), Output("best", "data"), Output("use-best", "hidden"),
+        Input("watch", "n_intervals"), Input("source", "value"),
+    )(_or_mistake(answerer.watch))  # fmt: skip
 
 
 def _in_browser(app: Dash) -> None:
@@ -204,7 +204,9 @@ def _in_browser(app: Dash) -> None:
         State({"kind": "get", "of": ALL}, "id"),
     )  # fmt: skip
     connect("reset", Output("reset-done", "title"), Input("reset", "n_clicks"), State("base", "data"))
-    connect("say", Output("drawn", "title"), Input("status", "title"))
+    connect("use", Output("used", "title"), Input("use-best", "n_clicks"), State("best", "data"))
+    connect("say", Output("said", "title"), Input("announcement", "children"))
+    connect("open", Output("opened", "title"), Input("source", "value"))
     connect("unit", Output("event-value-label", "children"), Input("event-kind", "value"), State("kinds", "data"))
     connect(
         "add", Output("events", "options", allow_duplicate=True), Output("events", "value", allow_duplicate=True),

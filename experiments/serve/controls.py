@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from signalstorm.envs.model.core_knobs import FIELDS, field_value
 from signalstorm.envs.model.knob_checks import on_grid
 from signalstorm.envs.model.knob_table import KNOBS, Knob
-from signalstorm.envs.model.knobs import resolve
+from signalstorm.envs.model.knobs import Setting, resolve
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.serve.moves import knob_text
 from signalstorm.experiments.serve.sources import Opened
@@ -39,15 +39,29 @@ def controls(opened: Opened) -> list[Control]:
     scenario = opened.scenario
     present = {name: knob_text(value) for name, value in resolve({}, scenario).items()}
     tunable = {"nop_queue" if name == _SEARCH_FORM else name for name in scenario.tunable}
-    complete = resolve(opened.override, scenario)
-    own = ["nop_queue" if name == _SEARCH_FORM else name for name in opened.override]
-    start = present | {name: knob_text(complete[name]) for name in own if name in complete}
+    start = present | start_fields(scenario, opened.override)
+    for name, knob in KNOBS.items():
+        if knob.choices and _has(scenario, name):  # of words one is always chosen
+            own_word = field_value(scenario.topology, name) if name in FIELDS else knob.default
+            present.setdefault(name, knob_text(own_word or ""))
+            start.setdefault(name, present[name])
     found = [
         Control(knob, present.get(name, ""), start.get(name, ""), positions(knob), name in tunable)
         for name, knob in KNOBS.items()
         if _has(scenario, name)
     ]
     return sorted(found, key=lambda control: not control.tunable)
+
+
+def start_fields(scenario: Scenario, override: Setting) -> dict[str, str]:
+    """Return the texts of the fields that a setting changes, by knob.
+
+    Raises:
+        InputError: If the setting is not legal in the scenario.
+    """
+    complete = resolve(override, scenario)
+    own = ["nop_queue" if name == _SEARCH_FORM else name for name in override]
+    return {name: knob_text(complete[name]) for name in own if name in complete}
 
 
 def _has(scenario: Scenario, name: str) -> bool:

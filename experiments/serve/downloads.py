@@ -9,18 +9,31 @@ from signalstorm.envs.model.knobs import resolve
 from signalstorm.experiments.export.what_if import what_if_files
 from signalstorm.experiments.serve.moves import Changed
 
+_OWN = {
+    "setting.yaml": lambda changed: yaml.safe_dump(dict(changed.setting), sort_keys=False),
+    "setting.json": lambda changed: json.dumps(dict(changed.setting), indent=2, allow_nan=False) + "\n",
+    "scenario.yaml": lambda changed: scenario_file.dump(changed.scenario),
+}
 
-def contents(changed: Changed) -> dict[str, str]:
-    """Return what can be downloaded of a storm, by the name of the file.
+
+def names(changed: Changed) -> list[str]:
+    """Return the names of the files that can be downloaded of a storm.
 
     Raises:
         InputError: If no command can set a value.
     """
-    setting = dict(changed.setting)
-    present = resolve({}, changed.scenario)
-    return {
-        "setting.yaml": yaml.safe_dump(setting, sort_keys=False),
-        "setting.json": json.dumps(setting, indent=2, allow_nan=False) + "\n",
-        "scenario.yaml": scenario_file.dump(changed.scenario),
-        **what_if_files(changed.scenario.name, present, changed.setting),
-    }
+    return [*_OWN, *_commands(changed)]
+
+
+def content(changed: Changed, name: str) -> str | None:
+    """Return what a file holds; None if there is no such file.
+
+    Raises:
+        InputError: If no command can set a value.
+    """
+    write = _OWN.get(name)
+    return write(changed) if write is not None else _commands(changed).get(name)
+
+
+def _commands(changed: Changed) -> dict[str, str]:
+    return what_if_files(changed.scenario.name, resolve({}, changed.scenario), changed.setting)

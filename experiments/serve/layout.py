@@ -27,7 +27,14 @@ _SHORT_CHOICE = 30
 
 def page(sources: Sources) -> html.Div:
     """Return the whole page as it is before a source is opened."""
-    stores: dict[str, Any] = {"base": None, "move": None, "answer": None, "events-added": [], "scheme": "light"}
+    stores: dict[str, Any] = {
+        "base": None,
+        "move": None,
+        "answer": None,
+        "events-added": [],
+        "scheme": "light",
+        "best": None,
+    }
     return html.Div(
         [
             html.Header([html.H1("What if?"), html.P(_ABOUT)]),
@@ -39,7 +46,10 @@ def page(sources: Sources) -> html.Div:
             *(dcc.Store(id=name, data=data) for name, data in stores.items()),
             dcc.Store(id="colours", data={"light": LIGHT, "dark": DARK}),
             dcc.Store(id="kinds", data=event_kinds()),
-            *(html.Div(id=name, hidden=True) for name in ("sent", "drawn", "reset-done", "scheme-done")),
+            *(
+                html.Div(id=name, hidden=True)
+                for name in ("announcement", "opened", "sent", "said", "reset-done", "used")
+            ),
             dcc.Interval(id="poll", interval=700, disabled=True),
         ],
         lang="en",
@@ -60,6 +70,9 @@ def _source(sources: Sources) -> html.Section:
             ),
             html.Div(id="about"),
             html.Div(id="sweep"),
+            html.Div(
+                html.Button("Show the best so far", id="use-best", type="button", hidden=True), className="buttons"
+            ),
             dcc.Interval(id="watch", interval=2000, disabled=True),
         ]
     )

@@ -10,8 +10,8 @@ from typing import Any
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.experiments.serve.sources import Sources
 
-_THREADS = 8
-"""Requests answered at once; storms wait for each other, files and searches do not wait for storms."""
+_THREADS = 48
+"""Requests answered at once: of twenty viewers each may wait for a storm, and others then still get the page."""
 _CONNECTIONS = 200
 _NEEDED = ("dash", "waitress")
 

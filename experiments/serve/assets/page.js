@@ -7,7 +7,8 @@
   const put = (id, props) => dash().set_props(id, props);
   const knobId = (name) => ({ kind: name in viewer.base.positions ? "knob" : "choice", of: name });
 
-  const viewer = { base: null, shown: {}, touched: new Set(), move: null, waiting: null, since: null, began: 0 };
+  const viewer = { base: null, shown: {}, touched: new Set(), move: null, waiting: null, since: null, began: 0,
+    opening: false };
 
   const say = (text) => put("status", { children: text });
 
@@ -73,14 +74,28 @@
       return [same, now === null || now === position ? same : now];
     },
 
+    open(source) {
+      viewer.opening = true;
+      put("poll", { disabled: false });
+      say("Simulating the present setting ...");
+      return source;
+    },
+
     gather(fields, choices, kept, base, fieldIds, choiceIds, events) {
-      if (!base || base.broken || base.source === undefined) return "";
+      if (!base) return "";
       if (viewer.base !== base) {
         viewer.base = base;
+        viewer.opening = false;
+        viewer.move = null;
+        if (base.broken) {
+          put("poll", { disabled: true });
+          say("This cannot be opened.");
+          return "";
+        }
         viewer.shown = { ...base.start };
         viewer.touched = new Set(Object.keys(base.start).filter((name) => base.start[name] !== base.present[name]));
-        viewer.move = null;
       }
+      if (base.broken) return "";
       const written = {};
       fieldIds.forEach((id, i) => { written[id.of] = String(fields[i] ?? "").trim(); });
       choiceIds.forEach((id, i) => { written[id.of] = choices[i] ?? ""; });
@@ -141,8 +156,14 @@
       return String(clicks);
     },
 
+    use(clicks, best) {
+      if (!clicks || !best) return "";
+      for (const [name, text] of Object.entries(best)) put(knobId(name), { value: text });
+      return String(clicks);
+    },
+
     say(text) {
-      if (text && viewer.since !== null) say(text);
+      if (text && (viewer.opening || viewer.since !== null)) say(text);
       return "";
     },
 
@@ -178,14 +199,15 @@
     }
     // Knobs that nobody has touched follow from others: show what the storm was run with.
     for (const name of Object.keys(viewer.shown)) {
-      const text = answer.setting[name] ?? "";
-      if (!viewer.touched.has(name) && text !== viewer.shown[name]) {
+      const text = answer.setting[name] ?? (name in viewer.base.positions ? "" : viewer.base.present[name]);
+      const written = element(knobId(name)) === document.activeElement;
+      if (!viewer.touched.has(name) && text !== viewer.shown[name] && !written) {
         viewer.shown[name] = text;
         put(knobId(name), { value: text });
       }
       speak(name);
     }
-    say(`${answer.storms} storms each, answered in ${took} ms.`);
+    say(`${answer.headline} (${answer.storms} storms each, answered in ${took} ms)`);
   };
 
   const wide = matchMedia("(prefers-color-scheme: dark)");

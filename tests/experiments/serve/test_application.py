@@ -141,12 +141,29 @@ def test_a_wrong_value_is_a_message_and_no_curve(client: FlaskClient) -> None:
 
 def test_a_sweep_is_watched(client: FlaskClient, runs: Path) -> None:
     (runs / "going-on" / "journal.log").touch()
-    asked = body("sweep.children", ("watch", "n_intervals", 1), ("source", "value", "run:going-on"))
-    text = " ".join(_texts(_post(client, asked)["sweep"]["children"]))
+    found = _post(client, _watching("run:going-on"))
+    text = " ".join(_texts(found["sweep"]["children"]))
     assert "2 trials of 40, running. Best 90.0 s against 120.0 s at present" in text
     assert "Best so far, trial 1: nop_rate 51 per s." in text
-    asked = body("sweep.children", ("watch", "n_intervals", 1), ("source", "value", "scenario:lab-pcrf"))
-    assert _post(client, asked)["sweep"]["children"] == []
+    assert found["best"]["data"] == {"nop_rate": "51"}
+    assert found["use-best"]["hidden"] is False
+
+
+def test_a_finished_run_without_its_journal_has_no_best(client: FlaskClient) -> None:
+    found = _post(client, _watching("run:night"))
+    assert "no journal to watch" in " ".join(_texts(found["sweep"]["children"]))
+    assert found["use-best"]["hidden"] is True
+
+
+@pytest.mark.parametrize("source", ["scenario:lab-pcrf", "run:damaged"])
+def test_nothing_else_is_watched(client: FlaskClient, source: str) -> None:
+    found = _post(client, _watching(source))
+    assert (found["sweep"]["children"], found["best"]["data"]) == ([], {})
+
+
+def _watching(source: str) -> dict[str, Any]:
+    output = "..sweep.children...best.data...use-best.hidden.."
+    return body(output, ("watch", "n_intervals", 1), ("source", "value", source))
 
 
 def _download(client: FlaskClient, name: str, move: Any = LABORATORY) -> Any:

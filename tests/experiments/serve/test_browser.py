@@ -32,6 +32,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    sync_api.expect.set_options(timeout=30_000)
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(OPTIONS))
         yield started
@@ -244,7 +245,10 @@ def test_a_running_sweep_is_watched(context: Any, server: Served, runs: Path) ->
     visit.page.get_by_text("2 trials of 40").wait_for()
     write_sweep(runs / "going-on", [40.0])
     visit.page.get_by_text("3 trials of 40, running. Best 40.0 s against 120.0 s at present").wait_for()
-    visit.settled()
+    before = visit.curve()
+    visit.page.get_by_role("button", name="Show the best so far").click()
+    sync_api.expect(visit.field("nop_rate")).to_have_value("52")
+    visit.changed_from(before)
     visit.close()
 
 
