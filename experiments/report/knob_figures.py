@@ -138,7 +138,7 @@ def interaction_map(found: Interaction) -> Figure:
             "type": "heatmap", "x": second, "y": first, "z": [list(row) for row in found.value_s],
             "text": text, "texttemplate": "%{text}", "colorscale": "Viridis", "hoverongaps": False,
             "zmin": min(costs, default=0.0), "zmax": max(costs, default=1.0),
-            "colorbar": {"title": {"text": "s", "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            "showscale": False, "colorbar": {"title": {"text": "s"}}, "textfont": {"size": 11},
             "hovertemplate": f"{found.knobs[0]} %{{y}}, {found.knobs[1]} %{{x}}: %{{z:.4~g}} s<extra></extra>",
         }
     ]  # fmt: skip

@@ -135,7 +135,7 @@ def _setting(report: Report, drawn: Drawn) -> Iterator[Markup]:
     yield from map(figure, drawn("ranges"))
     if others:
         words = f"{len(others)} other knobs of this network, unchanged"
-        yield fold(words, table(heads, map(_knob, others), words, "stack"))
+        yield fold(words, table(heads, map(_knob, others), kind="stack"))
     if not report.files:
         yield element("p", "There are no commands here: `signalstorm export` refuses this setting unless it is forced.")
     for i, (name, text) in enumerate(report.files.items()):

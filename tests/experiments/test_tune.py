@@ -134,6 +134,18 @@ def test_importance_and_map_come_from_what_each_knob_changes(run: tuple[Recommen
         assert value in axis
 
 
+def test_series_leave_out_what_never_happens(run: tuple[Recommendation, Path]) -> None:
+    with (run[1] / "series.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    largest: dict[tuple[str, str], float] = {}
+    for row in rows:
+        key = row["element"], row["quantity"]
+        largest[key] = max(largest.get(key, 0.0), abs(float(row["value"])))
+    assert ("handsets", "request rate") in largest
+    assert min(largest.values()) > 0
+    assert ("gate", "refused for network failure rate") not in largest
+
+
 def test_the_record_says_when_t_counts(run: tuple[Recommendation, Path]) -> None:
     assert run[0].scenario.count_from_s == small_scenario().convergence.count_from_s
     assert run[0].scenario.clock_start is None

@@ -59,6 +59,7 @@ class Visit:
         self.page.on("dialog", lambda dialog: self.troubles.append(dialog.message))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(address)
+        self.page.evaluate("document.querySelector('.plot').scrollIntoView()")
         self.page.wait_for_selector(".plot .main-svg")
 
     def plots(self) -> list[Any]:
