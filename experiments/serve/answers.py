@@ -66,10 +66,10 @@ def _figure(view: View, before: Series, after: Series) -> Figure:
     bands = tuple(_band(name, view, series) for name, series in zip(_SETTINGS, (before, after), strict=True))
     figure = storm_chart(Chart(view.key, view.title, view.unit, bands))
     for rank, trace in enumerate(figure["data"]):
-        if "name" in trace:
-            trace |= {"name": _SETTINGS.get(trace["name"], trace["name"]), "legendrank": rank}
+        setting, comma, rest = trace["name"].partition(",")
+        trace |= {"name": f"{_SETTINGS[setting]}{comma}{rest}", "legendrank": rank}
     # The dashes of the present setting lie over the solid line, so that both are seen where they are one.
-    figure["data"].sort(key=lambda trace: trace.get("name") == "present")
+    figure["data"].sort(key=lambda trace: trace["name"] == "present")
     if view.most is not None:
         figure["layout"]["yaxis"]["range"] = [0, view.most * 1.02]
     return figure

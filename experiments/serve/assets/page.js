@@ -86,7 +86,7 @@
       if (viewer.base !== base) {
         viewer.base = base;
         viewer.opening = false;
-        viewer.move = null;
+        viewer.move = viewer.waiting = viewer.since = null;
         if (base.broken) {
           put("poll", { disabled: true });
           say("This cannot be opened.");

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -219,6 +220,21 @@ def test_names_that_look_like_scripts_are_text(context: Any, server: Served) -> 
     visit.settled()
     assert visit.page.locator("#source").inner_text().strip() == f"run {SCRIPT}"
     assert visit.page.locator("img").count() == 0
+    visit.close()
+
+
+def test_another_scenario_begins_with_its_own_setting(context: Any, server: Served) -> None:
+    visit = Visit(context, server)
+    before = visit.curve()
+    visit.field("nop_rate").fill("61")
+    visit.page.wait_for_timeout(350)  # the move is on its way, or just answered
+    visit.choose("lab-pcrf-nop50")
+    visit.page.get_by_text("lab-pcrf-nop50", exact=True).wait_for()
+    sync_api.expect(visit.field("nop_rate")).to_have_value("50")
+    visit.page.get_by_text("T as at present").wait_for()
+    assert visit.changed_from(before) == visit.curve(name="present")
+    href = visit.page.get_by_role("link", name="setting.yaml").get_attribute("href")
+    assert '"knobs":{}' in unquote(href)
     visit.close()
 
 
