@@ -5,20 +5,19 @@ messages go through a fourth root, which spreads four decades like a logarithm b
 row of a batch is the same as a single environment, bit for bit.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.observation import (
     ACCEPTS,
     ADMITTED,
     FAILURES,
     REQUESTS,
-    Observer,
     Quantity,
     received,
     sent,
@@ -54,16 +53,16 @@ class _Memory:
 class Features:
     """Works out observations of all rows of a batch."""
 
-    def __init__(self, batch: Batch, scenario: Scenario, knobs: tuple[str, ...]) -> None:
+    def __init__(self, quantities: Sequence[Quantity], scenario: Scenario, knobs: tuple[str, ...], rows: int) -> None:
         """Choose what is seen.
 
         Args:
-            batch: The storms.
+            quantities: What an operator sees.
             scenario: The nominal scenario; its population sets the scale of rates.
             knobs: The knobs whose places are seen.
+            rows: Storms at a time.
         """
-        self.observer = Observer(batch)
-        self._shown = [quantity for quantity in self.observer.quantities if _is_total(quantity)]
+        self._shown = [quantity for quantity in quantities if _is_total(quantity)]
         self._knobs = knobs
         population = float(sum(group.size for group in scenario.subscribers))
         links = scenario.topology.links
@@ -71,8 +70,6 @@ class Features:
         self._per_unit = np.array([1.0 / _full(quantity, population, count) for quantity in self._shown])
         self._rooted = np.array([_is_rooted(quantity) for quantity in self._shown])
         self._links = links is not None
-        self._root_scale = _EVERYBODY_S / population
-        rows = batch.size
         self._memory = _Memory(np.zeros((len(_TRENDS), rows)), np.zeros(rows))
         self.list = self._list()
 
@@ -90,17 +87,15 @@ class Features:
 
     def forget(self, rows: npt.NDArray[np.intp]) -> None:
         """Start some rows anew, for another storm has taken their place."""
-        self.observer.forget(rows)
         self._memory.averages[:, rows] = 0.0
         self._memory.counts[rows] = 0.0
 
-    def read(self) -> tuple[npt.NDArray[np.float32], dict[str, Floats]]:
-        """Return what the last interval showed, knobs left out, and the reading itself.
+    def see(self, values: Mapping[str, Floats]) -> npt.NDArray[np.float32]:
+        """Return what an interval showed, knobs left out; shape (rows, features less knobs).
 
-        Returns:
-            Shape (rows, features less knobs); and the values by quantity, each of shape (rows,).
+        Args:
+            values: The reading of the interval by quantity, each of shape (rows,).
         """
-        values = self.observer.read().values
         shown = np.array([values[quantity.name] for quantity in self._shown]) * self._per_unit[:, np.newaxis]
         np.maximum(shown, 0.0, out=shown)
         shown[self._rooted] = np.sqrt(np.sqrt(shown[self._rooted]))
@@ -114,7 +109,7 @@ class Features:
             extra.append(_share(values[received()], values[sent()]))
         extra += self._trends(accepts)
         found = np.concatenate([shown, np.array(extra)])
-        return np.minimum(found, 1.0).T.astype(np.float32), values
+        return np.asarray(np.minimum(found, 1.0).T, np.float32)
 
     def _trends(self, accepts: Floats) -> list[Floats]:
         memory = self._memory

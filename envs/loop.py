@@ -15,7 +15,7 @@ from signalstorm.envs.kpis import Tally
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.parameters import SETTING_FIELDS
 from signalstorm.envs.model.renewal import Storms
-from signalstorm.envs.observation import ACCEPTS
+from signalstorm.envs.observation import ACCEPTS, Observer
 from signalstorm.envs.options import Options
 from signalstorm.envs.reward import SHAPING, Costs, shaping, terms, total
 
@@ -74,7 +74,8 @@ class Loop:
         setting = self.actuator.settings(self.actuator.start[np.newaxis])[0]
         self.storms = Storms(options.scenario, rows, setting, vary=options.vary, longest=longest, threads=threads)
         self.batch = self.storms.batch
-        self.features = Features(self.batch, options.scenario, options.knobs)
+        self.observer = Observer(self.batch)
+        self.features = Features(self.observer.quantities, options.scenario, options.knobs, rows)
         self.tally = Tally(self.batch)
         self.values = np.repeat(self.actuator.start[np.newaxis], rows, axis=0)
         """The knobs in force, shape (rows, knobs)."""
@@ -120,6 +121,7 @@ class Loop:
         self.values[index] = self.actuator.start
         self.changes[index] = 0.0
         self._idle[index] = _FOR_EVER
+        self.observer.forget(index)
         self.features.forget(index)
         self.tally.forget(index)
         for late in self._late:
@@ -140,8 +142,8 @@ class Loop:
         """
         change = self._act(actions)
         self.batch.run(self.options.interval_steps)
-        seen, self.seen = self.features.read()
-        self._late.append(seen)
+        self.seen = self.observer.read().values
+        self._late.append(self.features.see(self.seen))
         self._completed.append(self.seen[ACCEPTS])
         interval = self.tally.read()
         terminated = interval.over if self.options.early_end else np.zeros(self.rows, bool)

@@ -16,6 +16,7 @@ _PUBLIC = {
     "export": "signalstorm.experiments.export:export",
     "make_sb3_vec": "signalstorm.envs.sb3:make_sb3_vec",
     "simulate": "signalstorm.experiments.simulate:simulate",
+    "train": "signalstorm.experiments.train:train",
     "tune": "signalstorm.experiments.tune:tune",
 }
 """Where each public name lives, as ``module:attribute``."""

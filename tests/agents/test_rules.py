@@ -1,7 +1,7 @@
 """Rules: pure, within dead band, step limit and legal range, and plain about where no knob helps."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalstorm.agents.base import ACCEPTS, ADMITTED, CONGESTED, FAILURES, REQUESTS, Controller, Counters, held
@@ -18,6 +18,7 @@ rates = st.floats(0, 1e5)
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+@settings(deadline=None)
 @given(requests=rates, accepts=rates, failures=rates, rate=st.integers(50, 5000) | st.just("off"))
 def test_every_decision_is_legal_and_within_the_step(
     rule: Controller, requests: float, accepts: float, failures: float, rate: int | str

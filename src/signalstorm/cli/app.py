@@ -21,6 +21,7 @@ from signalstorm.cli.report import report
 from signalstorm.cli.schema import schema
 from signalstorm.cli.serve import serve
 from signalstorm.cli.simulate import simulate
+from signalstorm.cli.train import train
 from signalstorm.cli.tune import tune
 from signalstorm.cli.validate import validate
 from signalstorm.cli.versions import versions
@@ -29,6 +30,7 @@ _GROUPS: dict[str, typer.Typer] = {"scenarios": scenarios.app, "import": import_
 _COMMANDS: tuple[Callable[..., Any], ...] = (
     simulate,
     tune,
+    train,
     calibrate,
     export,
     validate,

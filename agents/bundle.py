@@ -1,0 +1,152 @@
+"""Policies on disk: weights as safetensors and everything else as JSON, so that loading one never runs code."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from signalstorm.agents.policy import Policy, Shape
+from signalstorm.envs.model.errors import ABSENT, InputError, Shown, wrong_input
+from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.options import Options
+
+FORMAT = 1
+"""Rises with any change of the files."""
+WEIGHTS, FACTS = "policy.safetensors", "policy.json"
+"""The two files of a bundle."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A policy, and what it was trained on."""
+
+    policy: Policy
+    """The network."""
+    facts: Mapping[str, Any]
+    """Environment, features, knobs and their ranges, hashes, versions, training."""
+    path: Path
+    """Where it lies."""
+
+
+def interface(options: Options, features: tuple[str, ...], low: Any, high: Any) -> dict[str, Any]:
+    """Return what must be the same for a policy to mean the same: what it sees, what it moves, on what scales."""
+    return {
+        "scenario": options.scenario.name,
+        "scenario_hash": options.scenario.hash(),
+        "features": list(features),
+        "knobs": list(options.knobs),
+        "low": [float(x) for x in low],
+        "high": [float(x) for x in high],
+        "action_mode": options.action_mode,
+        "control_interval_s": options.control_interval_s,
+        "delay": options.delay,
+    }
+
+
+def save(path: Path, policy: Policy, facts: Mapping[str, Any]) -> None:
+    """Write a bundle, both files atomically.
+
+    Args:
+        path: Its folder, made if it is not there.
+        policy: The network.
+        facts: In JSON's own types.
+    """
+    from safetensors.numpy import save as to_bytes
+
+    content = to_bytes(dict(policy.weights))
+    known = {
+        **facts,
+        "format": FORMAT,
+        "shape": asdict(policy.shape),
+        "weights_sha256": hashlib.sha256(content).hexdigest(),
+    }
+    path.mkdir(parents=True, exist_ok=True)
+    write_atomic(path / WEIGHTS, content)
+    write_atomic(path / FACTS, json.dumps({**known, "sha256": digest(known)}, indent=2, allow_nan=False) + "\n")
+
+
+def digest(facts: Mapping[str, Any]) -> str:
+    """Return the hash of everything that a bundle says of itself."""
+    plain = {name: value for name, value in facts.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def load(path: Path) -> Bundle:
+    """Read a bundle and check it.
+
+    Args:
+        path: Its folder, or one of its files.
+
+    Raises:
+        InputError: If it is no bundle, is damaged, or belongs to another version.
+    """
+    folder = path.parent if path.name in (WEIGHTS, FACTS) else path
+    try:
+        content, text = (folder / WEIGHTS).read_bytes(), (folder / FACTS).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise wrong_input(
+            f"is no policy bundle: {reason}", ABSENT, f"give a folder with {WEIGHTS} and {FACTS}", file=str(folder)
+        ) from None
+    try:
+        facts = json.loads(text)
+        if not isinstance(facts, dict) or facts.get("sha256") != digest(facts):
+            raise ValueError
+    except ValueError:
+        raise _damaged(folder, FACTS) from None
+    if facts.get("format") != FORMAT:
+        rule = f"must have the format {FORMAT}, which this version reads"
+        raise wrong_input(rule, Shown(repr(facts.get("format"))), "train it anew", key="format", file=str(folder))
+    if hashlib.sha256(content).hexdigest() != facts.get("weights_sha256"):
+        raise _damaged(folder, WEIGHTS)
+    return Bundle(_policy(content, facts, folder), facts, folder)
+
+
+def _policy(content: bytes, facts: Mapping[str, Any], folder: Path) -> Policy:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_bytes
+
+    try:
+        known = facts["shape"]
+        shape = Shape(
+            int(known["features"]), tuple(known["hidden"]), tuple(known["outputs"]), known["action"], int(known["lstm"])
+        )
+        return Policy(shape, from_bytes(content))
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        rule = f"does not hold a network of the shape it names: {error}"
+        raise wrong_input(rule, ABSENT, "train it anew", file=str(folder / WEIGHTS)) from None
+
+
+def _damaged(folder: Path, name: str) -> InputError:
+    return wrong_input(
+        "differs from what was written: its hash does not match", ABSENT, "copy the bundle again, or train it anew",
+        file=str(folder / name),
+    )  # fmt: skip
+
+
+def check_fits(bundle: Bundle, wanted: Mapping[str, Any], *, other_scenario: bool = False) -> None:
+    """Refuse a bundle that means something else here.
+
+    Args:
+        bundle: The bundle.
+        wanted: `interface` of the environment.
+        other_scenario: Whether another scenario will do, as long as what is seen and moved is the same.
+
+    Raises:
+        InputError: With everything that differs.
+    """
+    loose = {"scenario", "scenario_hash"} if other_scenario else {"scenario"}
+    found = [name for name, value in wanted.items() if name not in loose and bundle.facts.get(name) != value]
+    if not found:
+        return
+    words = "; ".join(f"{name} was {_short(bundle.facts.get(name))}, but is {_short(wanted[name])}" for name in found)
+    was = bundle.facts.get("scenario")
+    way_out = f"it was trained on {was}: give that scenario, or train a policy for this one"
+    raise wrong_input(f"does not fit the environment: {words}", ABSENT, way_out, file=str(bundle.path))
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

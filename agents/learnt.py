@@ -1,0 +1,89 @@
+"""A learnt policy as a hand on the knobs of many storms, like any other controller."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.agents.bundle import Bundle, check_fits, interface
+from signalstorm.envs.actions import Actuator
+from signalstorm.envs.features import Features
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.knob_table import KnobValue
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.observation import ACCEPTS, Observer, Reading
+from signalstorm.envs.options import Options
+
+Floats = npt.NDArray[np.float64]
+
+_FOR_EVER = 1e9
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A bundle that can be run over storms."""
+
+    bundle: Bundle
+    """The policy and what it was trained on."""
+    options: Options
+    """The environment in which it was trained."""
+    name: str = "policy"
+    """What tables call it."""
+
+    def start(self, scenario: Scenario) -> Mapping[str, KnobValue]:
+        """Return the setting with which its episodes began."""
+        return self.options.start
+
+    def hand(self, scenario: Scenario, batch: Batch, storms: Sequence[Scenario]) -> "LearntHand":
+        """Return a hand that has seen nothing yet.
+
+        Raises:
+            InputError: If the policy was trained on something else.
+        """
+        return LearntHand(self.bundle, replace(self.options, scenario=scenario), batch)
+
+
+class LearntHand:
+    """A policy at work on the storms of a batch."""
+
+    def __init__(self, bundle: Bundle, options: Options, batch: Batch) -> None:
+        """Build its eyes and hands.
+
+        Raises:
+            InputError: If the policy was trained on something else.
+        """
+        self.actuator = Actuator(
+            options.scenario,
+            options.knobs,
+            options.action_mode,
+            options.start,
+            options.control_interval_s,
+            options.limits,
+        )
+        rows = batch.size
+        self.features = Features(Observer(batch).quantities, options.scenario, options.knobs, rows)
+        names = tuple(feature.name for feature in self.features.list)
+        check_fits(bundle, interface(options, names, self.actuator.low, self.actuator.high), other_scenario=True)
+        self._policy = bundle.policy
+        self._state = bundle.policy.start(rows)
+        self._idle = np.full((rows, len(options.knobs)), _FOR_EVER)
+
+    def act(self, seen: Reading, now: Mapping[str, Floats]) -> Mapping[str, Floats]:
+        """Return the knobs' next values.
+
+        Args:
+            seen: The latest interval whose counters have arrived.
+            now: The knobs' values in force, infinite where one is off, each of shape (rows,).
+        """
+        values = np.stack([np.minimum(now[name], layout.NEVER) for name in self.actuator.knobs], axis=1)
+        knobs = self.actuator.scaled(values).astype(np.float32)
+        observation = np.concatenate([self.features.see(seen.values), knobs], axis=1)
+        actions, self._state = self._policy.act(observation, self._state)
+        wanted = self.actuator.target(actions, values, seen.values[ACCEPTS], self._idle)
+        self._idle = np.where(wanted != values, 0.0, self._idle) + 1.0
+        return {
+            name: np.where(wanted[:, i] >= layout.NEVER, np.inf, wanted[:, i])
+            for i, name in enumerate(self.actuator.knobs)
+        }

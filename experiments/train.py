@@ -1,0 +1,356 @@
+"""Train: PPO on rows of storms, judged on storms of its own, resumable, into a policy bundle."""
+
+import csv
+import io
+import json
+import logging
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from signalstorm.agents.bundle import Bundle, interface, save
+from signalstorm.agents.learnt import Learnt
+from signalstorm.agents.steering import Static, Steering
+from signalstorm.envs.families import VARIANTS
+from signalstorm.envs.model import scenario_file, yaml_lines
+from signalstorm.envs.model.errors import ABSENT, RunError, wrong_input
+from signalstorm.envs.options import Options
+from signalstorm.envs.registry import options_of, parse_id
+from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.loops import LoopResult, run_loop
+from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
+from signalstorm.experiments.training_file import TrainingFile, list_trainings, load_training
+
+if TYPE_CHECKING:
+    from signalstorm.agents.policy import Policy
+    from signalstorm.agents.ppo import Learner
+
+_log = logging.getLogger(__name__)
+
+RUNS = "runs"
+"""The folder below which runs have theirs."""
+TRAINING, POLICY, EVALUATIONS, RESULT = "training.yaml", "policy", "evaluations.csv", "result.json"
+_FREE = ("timesteps",)
+"""What may differ when a training is taken up again."""
+Progress = Callable[[str, int, int], None]
+"""Told the stage, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is trained on: how to make the environment again, and what it is."""
+
+    family: str
+    """A family's name, or a scenario's name or path."""
+    variant: str
+    """The variant."""
+    changes: Mapping[str, Any]
+    """What differs from it."""
+    options: Options
+    """All of it."""
+
+    @property
+    def name(self) -> str:
+        """A name for folders and training files, such as ``incident-sgsn-easy``."""
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", f"{self.family}{self.variant}") if self.variant else self.family
+        return Path(words).stem.lower()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How a contestant did on the storms that judge."""
+
+    rmst_s: float
+    """Restricted mean time [s]."""
+    lost_h: float
+    """Hours without service per subscriber [h]."""
+    converged_share: float
+    """Share of storms that were over within the horizon."""
+    changes_per_hour: float
+    """Changes of knobs [1/h]."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training came to."""
+
+    environment: str
+    """Its name."""
+    folder: Path
+    """The folder of the run."""
+    steps: int
+    """Steps made."""
+    seconds: float
+    """Time spent learning, evaluations left out [s]."""
+    judged_storms: int
+    """Storms of each judgement."""
+    policy: Judgement
+    """The policy that was kept, on the storms that chose it; held-out storms are for `compare`."""
+    present: Judgement
+    """The present setting on the same storms."""
+    best_static: Judgement
+    """The setting with which episodes begin, on the same storms."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it in JSON's own types."""
+        plain = {name: value for name, value in vars(self).items() if not isinstance(value, Judgement)}
+        judged = {name: vars(value) for name, value in vars(self).items() if isinstance(value, Judgement)}
+        return {**plain, "folder": str(self.folder), **judged}
+
+
+def environment_of(what: str, changes: Mapping[str, Any] | None = None) -> Environment:
+    """Return the environment of an id, or of a scenario: its fast knobs on drawn storms where it names some.
+
+    Raises:
+        InputError: If there is no such environment, or an argument is wrong.
+    """
+    given = dict(changes or {})
+    parsed = parse_id(what)
+    if parsed is not None:
+        family, variant = parsed[0].name, parsed[1]
+    else:
+        family = what
+        variant = "Randomised" if scenario_file.load(what).loop is not None else ""
+    return Environment(family, variant, given, options_of(family, variant, **given))
+
+
+def own_training(environment: Environment) -> TrainingFile:
+    """Return the packaged training of an environment, the default if there is none."""
+    names = list_trainings()
+    plain = environment.name
+    for variant in VARIANTS:
+        plain = plain.removesuffix(f"-{variant.lower()}") if variant else plain
+    found = next((name for name in (environment.name, plain) if name in names), None)
+    return TrainingFile() if found is None else load_training(found)
+
+
+def train(
+    what: str | None = None,
+    *,
+    training: TrainingFile | str | os.PathLike[str] | None = None,
+    timesteps: int | None = None,
+    rows: int | None = None,
+    seed: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train a policy; interrupted, the same call goes on where it stopped.
+
+    Args:
+        what: An environment's id, or a scenario's name or path; by default what the training file names.
+        training: A training file, its name or its content; by default the one that is packaged for the environment.
+        timesteps: Steps in all, instead of the file's.
+        rows: Rows, instead of the file's.
+        seed: Seed, instead of the file's.
+        out: The folder of the run; by default ``runs/NAME-SEED``.
+        progress: Told how far it is.
+
+    Raises:
+        InputError: If something is wrong with the input, or the folder holds another run.
+        RunError: If the extra ``rl`` is not installed.
+    """
+    told = progress or (lambda stage, done, total: None)
+    file = training if isinstance(training, TrainingFile) else None if training is None else load_training(training)
+    named = what or (file.environment if file else None)
+    if named is None:
+        raise wrong_input("names no environment", ABSENT, "give an id or a scenario", key="environment")
+    environment = environment_of(named, file.options if file else None)
+    if file is None:
+        file = own_training(environment)
+        environment = environment_of(named, file.options)
+    given = {"timesteps": timesteps, "rows": rows, "seed": seed, "environment": named}
+    plain = file.model_dump(mode="json") | {name: value for name, value in given.items() if value is not None}
+    file = TrainingFile.model_validate(plain)
+    folder = Path(out) if out is not None else Path(RUNS) / f"{environment.name}-{file.seed}"
+    ppo = _library()
+    with RunFolder(folder) as run:
+        _claim(run, environment, file)
+        return _Training(run, environment, file, ppo, told).run()
+
+
+def _library() -> Any:
+    try:
+        return import_module("signalstorm.agents.ppo")
+    except ImportError as error:
+        raise RunError(
+            f"training needs the extra `rl` ({error.name} is missing): pip install 'signalstorm[rl]'"
+        ) from None
+
+
+def _claim(run: RunFolder, environment: Environment, file: TrainingFile) -> None:
+    """Write what the run is made of, or check that the folder holds the same training."""
+    content = {
+        **file.model_dump(mode="json"),
+        "scenario_hash": environment.options.scenario.hash(),
+        "model": model_hash(),
+    }
+    path = run.path / TRAINING
+    if path.exists():
+        known = yaml_lines.read(path.read_text("utf-8"))[0]
+        known = known if isinstance(known, dict) else {}
+        plain = json.loads(json.dumps(content))
+        differing = [key for key in plain if key not in _FREE and known.get(key) != plain[key]]
+        if differing:
+            rule = f"the folder holds another training, which differs in {', '.join(differing)}"
+            raise wrong_input(rule, ABSENT, "give another --out, or remove the folder", file=str(run.path))
+    elif (run.path / "recommendation.json").exists():
+        raise wrong_input("holds another run", ABSENT, "give another --out", file=str(run.path))
+    run.write(TRAINING, yaml_lines.write(content))
+    run.write("scenario.yaml", scenario_file.dump(environment.options.scenario))
+    run.write("command.txt", shlex.join(sys.argv) + "\n")
+    run.write_json("versions.json", installed_versions())
+    run.write_json(
+        "seeds.json", {"training": list(file.storms), "evaluation": [file.judged_on.start, file.judged_on.stop]}
+    )
+
+
+class _Training:
+    """A training that is going on."""
+
+    def __init__(
+        self, run: RunFolder, environment: Environment, file: TrainingFile, ppo: Any, progress: Progress
+    ) -> None:
+        self._run, self._environment, self._file, self._ppo, self._progress = run, environment, file, ppo, progress
+        self._options = environment.options
+        self._storms = StormSet(self._options.scenario, tuple(file.judged_on), vary=self._options.vary)
+        self._rows: list[dict[str, float]] = []
+        self._best: Judgement | None = None
+        self._updates = 0
+        self._spent = 0.0
+        self._since = 0.0
+        self._saved = -1
+
+    def run(self) -> Trained:
+        from signalstorm.envs.sb3 import StormVecEnv
+        from signalstorm.envs.vector import StormVectorEnv
+
+        file, made = self._file, self._environment
+        native = StormVectorEnv(
+            made.family, made.variant, num_envs=file.rows, **{**made.changes, "storms": list(file.storms)}
+        )
+        learning = self._ppo.Hyperparameters(**file.learning.model_dump())
+        learner = self._ppo.Learner(
+            StormVecEnv(native), learning, file.seed, file.timesteps, self._run.path / "tensorboard"
+        )
+        try:
+            self._resume(learner)
+            self._since = time.monotonic()
+            learner.learn(self._ppo.Watch(self._after_update))
+            self._judge(learner)
+        finally:
+            self._keep(learner)
+            learner.close()
+        return self._result(learner)
+
+    def _resume(self, learner: "Learner") -> None:
+        numbers = learner.restore(self._run.path)
+        if numbers is None:
+            return
+        self._rows = list(numbers["evaluations"])
+        self._spent, self._updates = float(numbers["seconds"]), int(numbers["rollouts"])
+        self._best = None if numbers["best"] is None else Judgement(**numbers["best"])
+        self._saved = learner.steps
+        _log.info("going on at step %d of %d", learner.steps, self._file.timesteps)
+
+    def _after_update(self, learner: "Learner") -> bool:
+        self._updates += 1
+        if self._updates % self._file.evaluation.every == 0:
+            self._spent += time.monotonic() - self._since
+            self._judge(learner)
+            self._keep(learner)
+            self._since = time.monotonic()
+        self._progress("train", min(learner.steps, self._file.timesteps), self._file.timesteps)
+        return True
+
+    def _judge(self, learner: "Learner") -> None:
+        """Run the policy over the storms that judge, and keep it if it is the best so far."""
+        if self._rows and self._rows[-1]["steps"] == learner.steps:
+            return
+        policy = learner.policy()
+        judged = judge(run_loop_of(self._learnt(policy), self._storms, self._options))
+        self._rows.append({"steps": learner.steps, "seconds": round(self._spent, 3), **vars(judged)})
+        learner.log({f"eval/{name}": value for name, value in vars(judged).items()})
+        self._run.note(f"step {learner.steps}: restricted mean {judged.rmst_s:.1f} s, lost {judged.lost_h:.4f} h")
+        if self._best is None or judged.rmst_s < self._best.rmst_s:
+            self._best = judged
+            save(self._run.path / POLICY, policy, self._facts())
+        self._write_evaluations()
+
+    def _learnt(self, policy: "Policy") -> Learnt:
+        return Learnt(Bundle(policy, self._facts(), self._run.path), self._options)
+
+    def _facts(self) -> dict[str, Any]:
+        return facts_of(self._environment, self._file)
+
+    def _keep(self, learner: "Learner") -> None:
+        if learner.steps == self._saved:
+            return
+        best = None if self._best is None else vars(self._best)
+        learner.save(
+            self._run.path,
+            {"evaluations": self._rows, "seconds": self._spent, "rollouts": self._updates, "best": best},
+        )
+        self._saved = learner.steps
+
+    def _write_evaluations(self) -> None:
+        table = io.StringIO()
+        writer = csv.DictWriter(table, list(self._rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self._rows)
+        self._run.write(EVALUATIONS, table.getvalue())
+
+    def _result(self, learner: "Learner") -> Trained:
+        options = self._options
+        present = judge(run_loop_of(Static("present"), self._storms, options))
+        static = judge(run_loop_of(Static("best-static", options.start), self._storms, options))
+        if self._best is None:
+            raise RunError("the training ended before its first evaluation")
+        result = Trained(
+            self._environment.name, self._run.path, learner.steps, round(self._spent, 3), len(self._storms.numbers),
+            self._best, present, static,
+        )  # fmt: skip
+        self._run.write_json(RESULT, result.to_json())
+        return result
+
+
+def facts_of(environment: Environment, file: TrainingFile) -> dict[str, Any]:
+    """Return what a bundle says of itself, in JSON's own types."""
+    from signalstorm.envs.loop import Loop
+
+    loop = Loop(replace(environment.options), 1, 1)
+    names = tuple(feature.name for feature in loop.features.list)
+    return {
+        **interface(environment.options, names, loop.actuator.low, loop.actuator.high),
+        "environment": {
+            "family": environment.family,
+            "variant": environment.variant,
+            "changes": dict(environment.changes),
+        },
+        "training": file.model_dump(mode="json"),
+        "versions": installed_versions(),
+        "model": model_hash(),
+    }
+
+
+def run_loop_of(steering: Steering, storms: StormSet, options: Options) -> LoopResult:
+    """Run a contestant over storms, on the clock of an environment."""
+    return run_loop(steering, storms, delay=options.delay, interval_s=options.control_interval_s)
+
+
+def judge(result: LoopResult) -> Judgement:
+    """Sum a run up."""
+    return Judgement(
+        float(result.restricted_s.mean()),
+        float(result.lost_h.mean()),
+        float(result.converged.mean()),
+        float(np.mean(result.changes_per_hour)),
+    )

@@ -1,0 +1,151 @@
+"""Training files: what PPO is told, on which environment, for how long; the default is what most families want."""
+
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from signalstorm.envs.model import validation, yaml_lines
+from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
+from signalstorm.envs.model.faults import in_file
+from signalstorm.envs.model.scenario_parts import Number, Part, Whole
+from signalstorm.envs.model.storms import CHOICE, HELD_OUT
+from signalstorm.envs.model.wording import nearest
+
+_ENDING = ".yaml"
+Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
+Share = Annotated[Number, Field(ge=0, le=1)]
+Positive = Annotated[Number, Field(gt=0)]
+
+
+class Learning(Part):
+    """What the algorithm is told (Schulman et al. 2017)."""
+
+    algorithm: Literal["ppo", "recurrent-ppo"] = "ppo"
+    """PPO, or PPO with a recurrent layer."""
+    steps: Count = 64
+    """Steps of each row between two updates."""
+    batch_size: Count = 2048
+    """Steps of a minibatch; must divide steps x rows."""
+    epochs: Count = 6
+    """Passes over the steps of an update."""
+    learning_rate: Positive = 5e-4
+    """Learning rate at the start; it falls linearly."""
+    learning_rate_end: Annotated[Number, Field(ge=0)] = 0.0
+    """Learning rate at the end."""
+    gamma: Share = 0.99
+    """Discount per step."""
+    gae_lambda: Share = 0.95
+    """Lambda of generalised advantage estimation."""
+    clip_range: Positive = 0.2
+    """How far the policy may move in an update."""
+    entropy: Annotated[Number, Field(ge=0)] = 0.0
+    """Weight of the entropy bonus."""
+    value: Annotated[Number, Field(ge=0)] = 0.5
+    """Weight of the critic's error."""
+    largest_gradient: Positive = 0.5
+    """Norm at which gradients are clipped."""
+    hidden: tuple[Count, ...] = (64, 64)
+    """Units of the hidden layers, of policy and critic alike."""
+    log_std: Number = -0.7
+    """Logarithm of the exploration's deviation at the start."""
+    lstm: Count = 64
+    """Units of the recurrent layer."""
+    reward_scale: Positive = 0.1
+    """Factor on rewards for the critic's sake; what is reported is not scaled."""
+
+
+class Evaluation(Part):
+    """How the policy is judged while it learns, and which is kept."""
+
+    every: Count = 8
+    """Updates between two evaluations."""
+    storms: Annotated[Whole, Field(ge=1, le=1000)] = 64
+    """Storms, the first so many from 10,000 on; the search never sees them."""
+
+
+class TrainingFile(Part):
+    """A training."""
+
+    description: str = ""
+    """What it is for."""
+    environment: str | None = None
+    """An environment's id, or a scenario's name or path; by default what the command names."""
+    options: Mapping[str, Any] = {}
+    """Arguments of the environment, see docs/environments.md."""
+    timesteps: Count = 400_000
+    """Steps in all."""
+    rows: Annotated[Whole, Field(ge=1, le=65_536)] = 128
+    """Storms that are played side by side."""
+    seed: Whole = 0
+    """Seed of networks, exploration and storms."""
+    storms: tuple[Whole, Whole] = (0, 4096)
+    """Storms that are drawn: the first number, and the first beyond; at most 10,000."""
+    learning: Learning = Learning()
+    """What the algorithm is told."""
+    evaluation: Evaluation = Evaluation()
+    """How the policy is judged."""
+
+    @model_validator(mode="after")
+    def _agrees(self) -> "TrainingFile":
+        if not self.storms[0] < self.storms[1] <= CHOICE:
+            raise PydanticCustomError("storms", "storms must be [first, beyond] with first < beyond <= 10000")
+        if (self.learning.steps * self.rows) % self.learning.batch_size:
+            steps = self.learning.steps * self.rows
+            raise PydanticCustomError("batch_size", f"batch_size must divide steps x rows, which is {steps}")
+        return self
+
+    @property
+    def judged_on(self) -> range:
+        """Storms of the evaluations, from those that serve for choices."""
+        return range(CHOICE, min(CHOICE + self.evaluation.storms, HELD_OUT))
+
+
+def list_trainings() -> list[str]:
+    """Return the names of the packaged training files, sorted."""
+    folder = resources.files("signalstorm.configs") / "training"
+    return sorted(entry.name.removesuffix(_ENDING) for entry in folder.iterdir() if entry.name.endswith(_ENDING))
+
+
+def load_training(name_or_path: str | os.PathLike[str]) -> TrainingFile:
+    """Load a training by its name, or from a file.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    text = os.fspath(name_or_path)
+    if isinstance(name_or_path, os.PathLike) or text.endswith((_ENDING, ".yml")) or {"/", os.sep} & set(text):
+        try:
+            return parse_training(Path(text).read_text("utf-8"), text)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "is not UTF-8 text"
+            raise wrong_input(f"cannot be read: {reason}", way_out="give a training file", file=text) from None
+    if text not in list_trainings():
+        way_out = f"{nearest(text, list_trainings())}; a file needs its path, such as ./{text}.yaml"
+        raise wrong_input("there is no such training", text, way_out, key="--training")
+    return parse_training(
+        (resources.files("signalstorm.configs") / "training" / f"{text}{_ENDING}").read_text("utf-8"), text
+    )
+
+
+def parse_training(text: str, file: str) -> TrainingFile:
+    """Read a training from the content of a file.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    try:
+        data, lines, findings = yaml_lines.read(text)
+    except yaml_lines.YamlError as error:
+        raise InputError([Fault(file, error.line, "", error.rule, ABSENT, error.way_out)]) from None
+    if not isinstance(data, dict):
+        raise wrong_input("must hold keys with values", way_out="see docs/training.md", file=file)
+    training, found = validation.validate(data, TrainingFile)
+    findings += found
+    if findings or training is None:
+        raise InputError(in_file(findings, file, lines))
+    return training

@@ -1,0 +1,79 @@
+"""Training runs in small; skipped where the extra is not installed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+from signalstorm.agents.bundle import load
+from signalstorm.envs.model import scenario_file
+from signalstorm.envs.model.errors import InputError
+from signalstorm.experiments import contestants
+from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.loops import run_loop
+from signalstorm.experiments.train import environment_of, own_training, train
+from signalstorm.experiments.training_file import TrainingFile
+
+SMALL = TrainingFile.model_validate(
+    {
+        "environment": "AttachLteEasy",
+        "timesteps": 256,
+        "rows": 16,
+        "storms": [0, 16],
+        "learning": {"steps": 8, "batch_size": 64, "epochs": 1},
+        "evaluation": {"every": 1, "storms": 4},
+    }
+)
+
+
+class StoppedError(Exception):
+    """Stands for Ctrl-C."""
+
+
+def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
+    def stop(stage: str, done: int, total: int) -> None:
+        if done >= 128:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(training=SMALL, out=tmp_path, progress=stop)
+    result = train(training=SMALL, out=tmp_path)
+    assert result.steps == 256
+    steps = [row.split(",")[0] for row in (tmp_path / "evaluations.csv").read_text().splitlines()[1:]]
+    assert steps == ["128", "256"]
+    assert json.loads((tmp_path / "result.json").read_text())["judged_storms"] == 4
+    for name in ("training.yaml", "scenario.yaml", "command.txt", "versions.json", "seeds.json", "log.txt"):
+        assert (tmp_path / name).exists()
+    assert load(tmp_path / "policy").facts["knobs"] == ["nop_rate"]
+    # The bundle takes part wherever a controller does.
+    scenario = scenario_file.load("attach-lte-easy")
+    policy = contestants.find(tmp_path, scenario)
+    found = run_loop(policy, StormSet(scenario, (20_000, 20_001), vary=True))
+    assert found.changes.shape == (2,)
+    # Another network shows other counters.
+    other = StormSet(scenario_file.load("incident-sgsn-easy"), (20_000,), vary=True)
+    policy = contestants.find(tmp_path, other.scenario)
+    with pytest.raises(InputError, match=r"does not fit the environment: .*features"):
+        run_loop(policy, other)
+
+
+def test_a_folder_keeps_to_its_training(tmp_path: Path) -> None:
+    train(training=SMALL, out=tmp_path, timesteps=128)
+    with pytest.raises(InputError, match="another training, which differs in seed"):
+        train(training=SMALL, out=tmp_path, seed=9)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "recommendation.json").write_text("{}")
+    with pytest.raises(InputError, match="holds another run"):
+        train(training=SMALL, out=tmp_path / "other")
+
+
+def test_environments_find_their_trainings() -> None:
+    assert environment_of("signalstorm/IncidentSgsnEasy-v0").name == "incident-sgsn-easy"
+    assert environment_of("incident-2014-randomised").variant == "Randomised"
+    assert environment_of("site-loss").variant == ""
+    assert own_training(environment_of("IncidentSgsnEasy")).storms == (0, 1024)
+    assert own_training(environment_of("site-loss")) == TrainingFile()
+    with pytest.raises(InputError, match="names no environment"):
+        train(training=TrainingFile())
