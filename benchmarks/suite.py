@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from benchmarks import twin
+from benchmarks import environments, twin
 from benchmarks.measure import Ratio, compare, cpu_seconds, wall_seconds
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.batch import Batch, available_cores
@@ -170,5 +170,7 @@ SUITE: dict[str, Callable[[], Iterator[Ratio]]] = {
     "threads": threads,
     "incident": incident,
     "reference": reference,
+    "environments": environments.rows,
+    "learning": environments.learning,
     "commands": commands,
 }

@@ -223,6 +223,14 @@ class Actuator:
         legal = np.where(default < _QUEUE.low, default, held)
         rows[:, queue] = np.where(rows[:, rate] >= layout.NEVER, layout.NEVER, legal)
 
+    @property
+    def touched(self) -> frozenset[str]:
+        """The fields of a setting vector that actions may change."""
+        own = {name for name in self.knobs if name in SETTING_FIELDS}
+        tied = {name for names in self._ordered for name in names}
+        window = set(_WINDOW) if own & set(_WINDOW) else set()
+        return frozenset(own | tied | window | ({"nop_queue"} if self._moves_gate else set()))
+
     def distance(self, before: Floats, after: Floats) -> Floats:
         """Return how far knobs were moved, added over the knobs: |ln| of the factor, or the share of the range.
 

@@ -21,6 +21,23 @@ _READ = (
     layout.K_STEADY,
     layout.K_T,
     layout.K_HEALTHY_SINCE,
+    layout.K_OVER,
+)
+_KPIS = (
+    layout.K_STORMED,
+    layout.K_T,
+    layout.K_LOST,
+    layout.K_PEAK_ATTEMPTS,
+    layout.K_BIN_ATTEMPTS,
+    layout.K_ATTEMPTS,
+    layout.K_ADMITTED,
+    layout.K_SUCCESSES,
+    *_REFUSED,
+    layout.K_LATE,
+    layout.K_EXPIRED,
+    layout.K_DETACH_NETWORK,
+    layout.K_DETACH_SUBSCRIBER,
+    layout.K_OVER,
 )
 _PROCESSORS = (IMSIMGR_CPU, MME_CPU, DATABASE_CPU)
 
@@ -40,6 +57,20 @@ class Interval(NamedTuple):
     """Healthy again, with nothing more to come."""
 
 
+class _Places(NamedTuple):
+    """Where counters lie, last of them K_OVER: live ones, and the final ones of a storm that is over."""
+
+    live: list[int]
+    final: list[int]
+
+    @classmethod
+    def of(cls, batch: Batch, rows: tuple[int, ...]) -> "_Places":
+        """Look them up."""
+        table, width = batch.plan.table, batch.plan.tile
+        live, final = int(table[layout.P_KPI]), int(table[layout.P_FINAL])
+        return cls([live + row * width for row in rows], [final + row * width for row in rows])
+
+
 class Tally:
     """Reads the counters behind reward and KPIs, interval by interval."""
 
@@ -47,9 +78,8 @@ class Tally:
         """Look up where they lie."""
         self._batch = batch
         table, width = batch.plan.table, batch.plan.tile
-        self._live = [int(table[layout.P_KPI]) + row * width for row in _READ]
-        self._final = [int(table[layout.P_FINAL]) + row * width for row in _READ]
-        self._over = [int(table[layout.P_KPI]) + layout.K_OVER * width]
+        self._costs = _Places.of(batch, _READ)
+        self._kpis = _Places.of(batch, _KPIS)
         storm = int(table[layout.P_STORM])
         self._population_at = [storm + layout.S_POPULATION * width, storm + layout.S_OFFSET * width]
         self._last_event = int(table[layout.P_LAST_EVENT])
@@ -57,20 +87,20 @@ class Tally:
         links = batch.scenario.topology.links
         self._links = links.stps * links.links_per_stp if links is not None else 0
         self._step = batch.step
-        self._before = self._read()
+        self._before = self._read(self._costs)
 
-    def _read(self) -> Floats:
-        live = self._batch.read(self._live)
-        over = self._batch.read(self._over)[0] >= 0
-        return np.where(over, self._batch.read(self._final), live) if over.any() else live
+    def _read(self, places: "_Places") -> Floats:
+        live = self._batch.read(places.live)
+        over = live[-1] >= 0
+        return np.where(over, self._batch.read(places.final), live) if over.any() else live
 
     def forget(self, rows: npt.NDArray[np.intp]) -> None:
         """Start some rows anew."""
-        self._before[:, rows] = self._read()[:, rows]
+        self._before[:, rows] = self._read(self._costs)[:, rows]
 
     def read(self) -> Interval:
         """Return what the interval since the reading before cost."""
-        now = self._read()
+        now = self._read(self._costs)
         population, offset = self._batch.read(self._population_at)
         steps = max(self._batch.step - self._step, 1)
         self._step = self._batch.step
@@ -108,7 +138,8 @@ class Tally:
     def kpis(self, rows: npt.NDArray[np.intp]) -> dict[str, Floats]:
         """Return the KPIs of some rows as ``simulate`` names them, NaN where not reached; each of shape (rows,)."""
         batch = self._batch
-        k = batch.counters()[:, rows]
+        found = self._read(self._kpis)[:, rows]
+        k = dict(zip(_KPIS, found, strict=True))
         scenario, dt = batch.scenario, batch.dt
         origin = scenario.convergence.count_from_s
         watched = scenario.horizon_s - origin
@@ -128,7 +159,7 @@ class Tally:
             "admitted": k[layout.K_ADMITTED],
             "successes": k[layout.K_SUCCESSES],
             "failures": k[layout.K_REFUSED_NETWORK] + k[layout.K_LATE],
-            "refused": k[list(_REFUSED[:3])].sum(axis=0),
+            "refused": np.sum([k[row] for row in _REFUSED[:3]], axis=0),
             "dropped": k[layout.K_DROPPED],
             "expired": k[layout.K_EXPIRED],
             "detaches_network": k[layout.K_DETACH_NETWORK],

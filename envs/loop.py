@@ -77,6 +77,7 @@ class Loop:
         self.observer = Observer(self.batch)
         self.features = Features(self.observer.quantities, options.scenario, options.knobs, rows)
         self.tally = Tally(self.batch)
+        self._touched = self.actuator.touched
         self.values = np.repeat(self.actuator.start[np.newaxis], rows, axis=0)
         """The knobs in force, shape (rows, knobs)."""
         self.changes = np.zeros(rows)
@@ -166,7 +167,7 @@ class Loop:
         if not changed.any():
             return np.zeros(self.rows)
         self.changes += changed.sum(axis=1)
-        self.batch.set_settings(self.actuator.settings(self.values))
+        self.batch.set_settings(self.actuator.settings(self.values), self._touched)
         return self.actuator.distance(before, self.values)
 
     def kpis(self, rows: npt.ArrayLike) -> dict[str, Floats]:

@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -318,14 +318,15 @@ class Batch:
             last = max(int(event_column(s, e, self.plan)[layout.E_UNTIL]) for s in self._known)
             self.plan.table[layout.P_LAST_EVENT] = max(int(self.plan.table[layout.P_LAST_EVENT]), last)
 
-    def set_settings(self, settings: npt.ArrayLike) -> None:
+    def set_settings(self, settings: npt.ArrayLike, moved: Collection[str] | None = None) -> None:
         """Change the knobs of every row from the next step on.
 
         Args:
             settings: Setting vectors, shape (rows, fields). A changed rate of a server holds until an event changes it.
+            moved: Names of the fields that may differ from those in force; None: look.
         """
         before, self.settings = self.settings, np.array(settings, np.float64)  # a copy: callers go on with theirs
-        self._put_settings(before, self._moved(before))
+        self._put_settings(before, self._moved(before) if moved is None or not self.begun else set(moved))
 
     def _moved(self, before: Floats) -> set[str]:
         """Return the knobs that any row changes; before the first step all count as changed."""
