@@ -153,22 +153,29 @@ def tune_all(
 ) -> None:
     """Tune laws one by one and write the file anew after each; laws in it that are not named stay."""
     held: dict[str, Any] = {}
+    effort: dict[str, Any] = {}
     if out.exists():
         before = yaml.safe_load(out.read_text("utf-8"))
-        held = before["laws"] if before.get("scenario_hash") == scenario.hash() else {}
+        if before.get("scenario_hash") == scenario.hash():
+            held, effort = before["laws"], before["tuned_on"]["effort"]
     for name in names:
         best, time_s, changes = tune_law(name, scenario, storms, trials, progress=progress)
         _log.info("%s: %.1f min, %.1f changes per hour: %s", name, time_s / 60.0, changes, best)
-        held[name] = best
-        write_atomic(out, _text(scenario, held, storms, trials))
+        held[name], effort[name] = best, {"storms": storms, "trials": trials}
+        write_atomic(out, _text(scenario, held, effort))
 
 
-def _text(scenario: Scenario, laws: Mapping[str, Mapping[str, float]], storms: int, trials: int) -> str:
+def _text(scenario: Scenario, laws: Mapping[str, Mapping[str, float]], effort: Mapping[str, Any]) -> str:
+    ordered = [name for name in LAWS if name in laws]
     record = {
         "scenario": scenario.name,
         "scenario_hash": scenario.hash(),
-        "tuned_on": {"first_storm": SEARCH, "storms": storms, "trials": trials, "sampler": "TPE, multivariate"},
-        "laws": {name: dict(laws[name]) for name in LAWS if name in laws},
+        "tuned_on": {
+            "first_storm": SEARCH,
+            "sampler": "TPE, multivariate",
+            "effort": {name: dict(effort[name]) for name in ordered},
+        },
+        "laws": {name: dict(laws[name]) for name in ordered},
     }
     head = (
         f"# Laws tuned on search storms; written by: python -m signalstorm.experiments.tuned_laws {scenario.name}\n"

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "calibrate": "signalstorm.experiments.calibrate:calibrate",
+    "compare": "signalstorm.experiments.compare:compare",
     "export": "signalstorm.experiments.export:export",
     "make_sb3_vec": "signalstorm.envs.sb3:make_sb3_vec",
     "simulate": "signalstorm.experiments.simulate:simulate",
