@@ -76,10 +76,10 @@ class _Answerer:
         """Open a source: its controls, the places of its charts, and what the page begins with."""
         try:
             opened = self._opened(source)
+            found = controls(opened)
         except InputError as error:
             return {"source": source, "broken": True}, [], [], layout.problem(str(error)), [], [], [], None, True
         scenario = opened.scenario
-        found = controls(opened)
         base = {
             "source": source,
             "present": {control.knob.name: control.present for control in found},

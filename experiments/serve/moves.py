@@ -99,9 +99,9 @@ def changed(scenario: Scenario, move: Move) -> Changed:
 def _with_events(scenario: Scenario, move: Move, messages: dict[str, list[str]]) -> Scenario:
     if not move.removed and not move.added:
         return scenario
-    events: list[dict[str, Any]] = [
-        event.model_dump(mode="json") for i, event in enumerate(scenario.timeline) if i not in move.removed
-    ]
+    kept = [event for i, event in enumerate(scenario.timeline) if i not in move.removed]
+    events: list[dict[str, Any]] = [event.model_dump(mode="json") for event in kept]
+    about = [f"{event.kind} at {event.time_s:g} s" for event in kept] + move.added
     for text in move.added:
         try:
             events.append(parse_event(text))
@@ -112,7 +112,12 @@ def _with_events(scenario: Scenario, move: Move, messages: dict[str, list[str]])
     try:
         return scenario.with_fields({"timeline": events})
     except InputError as error:
-        messages.setdefault(EVENTS, []).extend(f"{fault.key}: {_words(fault)}" for fault in error.faults)
+        for fault in error.faults:
+            head, _, rest = fault.key.partition(".")
+            place = rest.partition(".")[0]
+            named = head == "timeline" and place.isdecimal()
+            words = f"{about[int(place)] if named else fault.key}: {_words(fault)}"
+            messages.setdefault(EVENTS, []).append(words)
         return scenario
 
 

@@ -39,7 +39,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         while not found.rstrip().endswith("}"):
             found += server.stdout.readline()
         url = json.loads(found)["url"]
-        with urllib.request.urlopen(url, timeout=30) as answer:
+        with urllib.request.urlopen(url, timeout=120) as answer:
             assert answer.status == 200
         server.send_signal(signal.SIGINT)
-        assert server.wait(30) == 0
+        assert server.wait(120) == 0

@@ -36,6 +36,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_run(folder / "night")
     write_sweep(folder / "going-on", [120.0, 90.0])
     (write_run(folder / "damaged") / "recommendation.json").write_text("{", "utf-8")
+    write_run(folder / "without-a-gate", "docomo-2012")
     return folder
 
 
@@ -95,6 +96,12 @@ def test_a_damaged_run_is_shown_as_a_message(client: FlaskClient) -> None:
     found = _post(client, opening("run:damaged"))
     assert "is not JSON" in " ".join(_texts(found["about"]["children"]))
     assert found["knobs"]["children"] == []
+
+
+def test_a_run_whose_setting_does_not_fit_its_scenario_is_a_message(client: FlaskClient) -> None:
+    found = _post(client, opening("run:without-a-gate"))
+    assert "has no gate" in " ".join(_texts(found["about"]["children"]))
+    assert found["base"]["data"]["broken"] is True
 
 
 def test_an_answer_holds_both_storms(client: FlaskClient) -> None:
