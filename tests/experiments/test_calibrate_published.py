@@ -74,6 +74,7 @@ def test_three_laboratory_runs_at_once(tmp_path: Path) -> None:
     assert c["attempts"] == pytest.approx(10580.0, rel=0.3)
     assert c["peak create-session rate"] == pytest.approx(180.0, rel=0.2)
     assert d["convergence time"] == pytest.approx(30.0, rel=0.2)
+    assert d["attempts"] == pytest.approx(1000.0, rel=0.005)
     assert d["peak admitted rate"] <= 50.0 + 1e-6
     assert [scenario.name for scenario in found.scenarios] == [
         "lab-pcrf-fitted",
