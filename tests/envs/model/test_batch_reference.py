@@ -55,7 +55,7 @@ AWAY: dict[str, tuple[Scenario, int]] = {
         crowd(
             {
                 "gateway": {"tx_s": 2.0, "t3_response_s": 0.6},
-                "pcrf": {"rate_per_s": 60.0, "buffer": 80, "other_load_per_s": 10.0},
+                "pcrf": {"rate_per_s": 60.0, "buffer": 80, "other_load_per_s": 15.0},
             }
         ),
         80,
