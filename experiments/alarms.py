@@ -1,13 +1,13 @@
 """Alarms: the kernel's log turned into rows with a time of setting and of clearing, and into trap lines."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from signalstorm.envs.model.kernels.layout import ALARM_IMSIMGR
+from signalstorm.envs.model.kernels.layout import ALARM_DOWN, ALARM_IMSIMGR
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.clock import start_of_day_s, time_of_day
 
-CONGESTION, CPU_WARN = "congestion", "cpu warn"
+CONGESTION, LINK_DOWN, CPU_WARN = "congestion", "link down", "cpu warn"
 """Kinds of alarm."""
 
 
@@ -26,10 +26,10 @@ def alarm_rows(log: Iterable[tuple[float, int, bool]], scenario: Scenario) -> li
     up: dict[int, dict[str, Any]] = {}
     for time_s, element, is_set in log:
         if is_set:
-            manager = element == ALARM_IMSIMGR
+            name, kind = _about(element, names)
             row = {
-                "element": "imsimgr" if manager else names[element],
-                "kind": CPU_WARN if manager else CONGESTION,
+                "element": name,
+                "kind": kind,
                 "set_s": time_s,
                 "cleared_s": None,
             }
@@ -38,6 +38,13 @@ def alarm_rows(log: Iterable[tuple[float, int, bool]], scenario: Scenario) -> li
         elif element in up:
             up.pop(element)["cleared_s"] = time_s
     return rows
+
+
+def _about(element: int, names: Sequence[str]) -> tuple[str, str]:
+    """Return the name of an element of the log, and the kind of its alarm."""
+    if element == ALARM_IMSIMGR:
+        return "imsimgr", CPU_WARN
+    return (names[element - ALARM_DOWN], LINK_DOWN) if element >= ALARM_DOWN else (names[element], CONGESTION)
 
 
 def trap_lines(alarms: Iterable[Mapping[str, Any]], clock_start: str | None) -> str:

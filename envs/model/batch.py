@@ -446,7 +446,10 @@ class Batch:
         return np.array([self._take(self._rows(self.plan.link_offset(i), layout.L_COUNT)) for i in range(count)])
 
     def alarms(self) -> list[list[tuple[float, int, bool]]]:
-        """Return per row the alarms logged: time [s], element (link number or ALARM_IMSIMGR), whether set."""
+        """Return per row the alarms logged: time [s], element, whether set.
+
+        Elements are link numbers for congestion, ALARM_DOWN + link number for a link out of service, ALARM_IMSIMGR.
+        """
         if self.scenario.topology.links is None and not (self.core and self.scenario.topology.imsimgr):
             return [[] for _ in range(self.size)]
         storm = self._take(self._rows(int(self.plan.table[layout.P_STORM]), layout.S_COUNT))

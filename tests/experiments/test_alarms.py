@@ -21,6 +21,7 @@ LOG = [
     alarm("stp2/slc1", "congestion", 6194.0, None),
     alarm("stp2/slc4", "congestion", 6209.0, 6527.0),
     alarm("imsimgr", "cpu warn", 8580.0, 8600.0),
+    alarm("stp1/slc2", "link down", 8590.0, 8700.0),
     alarm("stp2/slc4", "congestion", 90_000.0, 90_001.0),
 ]
 
@@ -32,7 +33,7 @@ def parsed(text: str, folder: Path) -> traps.Traps:
 
 @pytest.mark.parametrize(("clock_start", "start_s"), [("06:25", 23_100.0), (None, 0.0), ("23:30", 84_600.0)])
 def test_trap_lines_are_read_back(clock_start: str | None, start_s: float, tmp_path: Path) -> None:
-    found = parsed(trap_lines(LOG[:3], clock_start), tmp_path)
+    found = parsed(trap_lines(LOG[:4], clock_start), tmp_path)
     assert found.unknown == ()
     day_s = 86_400.0
     origin = (start_s + LOG[0]["set_s"]) // day_s * day_s  # a log knows no days before its first line
@@ -41,7 +42,7 @@ def test_trap_lines_are_read_back(clock_start: str | None, start_s: float, tmp_p
             **row,
             **{key: row[key] if row[key] is None else row[key] + start_s - origin for key in ("set_s", "cleared_s")},
         }
-        for row in LOG[:3]
+        for row in LOG[:4]
     ]
     assert found.alarms() == shifted
 

@@ -66,6 +66,11 @@ class Link:
         self.resent = 0
         self._unacknowledged: object | None = None
 
+    @property
+    def works(self) -> bool:
+        """Whether anything comes over it, noticed or not."""
+        return self.in_service and not self._dead
+
     def __len__(self) -> int:
         return len(self._queue)
 
@@ -272,8 +277,9 @@ class Signalling:
             self._look_at_the_first()
 
     def _come_back(self, links: Sequence[Link], waiting: Transaction) -> None:
-        """Answers return over all links of the STP alike; a share of those on congested links is lost."""
-        link = links[int(self._rng.integers(len(links)))]
+        """Answers return over all links of the STP that work alike; a share of those on congested links is lost."""
+        working = [link for link in links if link.works] or links
+        link = working[int(self._rng.integers(len(working)))]
         if link.congested and self._rng.random() < self._marks.answer_loss_share:
             return
         link.answers += 1

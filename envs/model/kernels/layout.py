@@ -347,11 +347,12 @@ requests of the step in which their handsets sent them, so that the mean age tra
     L_HOLD,  # [steps] for which a link is free of congestion before the log of alarms says so
     L_CALM,  # [steps] for which it has been
     L_LOGGED,  # 1: up by the log
+    L_OUT,  # 1: out of service by the log
     L_ACK_DELAY,  # [steps] for which the peer may hold an acknowledgement back
     L_TX_BEFORE,  # sent until the step before
     L_RESENT,  # cumulative resends of what had arrived
     L_COUNT,
-) = range(45)
+) = range(46)
 
 # -- block of the IMSI manager ---------------------------------------------------------------------------------
 (
@@ -379,11 +380,12 @@ ALARM_LOG = 256
 """Alarms kept per storm."""
 (
     A_STEP,
-    A_ELEMENT,  # link number, or ALARM_IMSIMGR
+    A_ELEMENT,  # link number, ALARM_DOWN + link number, or ALARM_IMSIMGR
     A_EDGE,  # 1 set, 0 cleared
     A_COUNT,
 ) = range(4)
 ALARM_IMSIMGR = 1000
+ALARM_DOWN = 10_000
 
 # -- records ---------------------------------------------------------------------------------------------------
 RECORD_COUNTERS = K_SESSIONS + 1

@@ -10,6 +10,7 @@ from numba import njit
 from signalstorm.envs.model.kernels.alarms import log_alarm
 from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, SCRATCH_COUNT, draw_poisson
 from signalstorm.envs.model.kernels.layout import (
+    ALARM_DOWN,
     L_ADMITTED,
     L_CALM,
     L_CLEAR,
@@ -27,6 +28,7 @@ from signalstorm.envs.model.kernels.layout import (
     L_MARK,
     L_MEAN,
     L_NEXT,
+    L_OUT,
     L_PATIENCE,
     L_PEER,
     L_POINTER,
@@ -254,7 +256,10 @@ def _carry(base, plan, link, step, tile):
         k[L_IN, b] = offered - taken
         ring[step & mask, b] = admitted + taken
     changed = 0
+    moved = 0
     for b in range(width):
+        out = 1.0 if k[L_DOWN, b] == 1.0 else 0.0
+        moved += out != k[L_OUT, b]
         before = k[L_CONGESTED, b]
         queue = k[L_ADMITTED, b] - k[L_SERVED, b] - k[L_PEER, b]
         stalled = k[L_STALLED, b] > 0.0
@@ -275,6 +280,12 @@ def _carry(base, plan, link, step, tile):
             if k[L_MARK, b] != k[L_LOGGED, b]:
                 k[L_LOGGED, b] = k[L_MARK, b]
                 log_alarm(base, plan, b, link, k[L_LOGGED, b], tile)
+    if moved > 0:
+        for b in range(width):
+            out = 1.0 if k[L_DOWN, b] == 1.0 else 0.0
+            if out != k[L_OUT, b]:
+                k[L_OUT, b] = out
+                log_alarm(base, plan, b, ALARM_DOWN + link, out, tile)
 
 
 @njit(error_model="numpy")
@@ -299,13 +310,16 @@ def _deliver(base, plan, step, tile):
     for first in range(0, plan[P_LINKS], size):
         for b in range(width):
             storm[S_FREE, b] = 0.0
+            storm[S_UP, b] = 0.0
         for link in range(first, first + size):
             k = block(base, plan[P_LINK] + link * L_COUNT * width, L_COUNT, tile)
             for b in range(width):
-                storm[S_FREE, b] += k[L_CONGESTED, b]
+                up = 0.0 if k[L_DOWN, b] > 0.0 else 1.0
+                storm[S_UP, b] += up
+                storm[S_FREE, b] += up * k[L_CONGESTED, b]
                 storm[S_ALARM, b] += k[L_LOGGED, b]
         for b in range(width):
-            storm[S_FREE, b] *= storm[S_ANSWER_LOSS, b] / size
+            storm[S_FREE, b] *= storm[S_ANSWER_LOSS, b] / max(storm[S_UP, b], 1.0)
         for link in range(first, first + size):
             k = block(base, plan[P_LINK] + link * L_COUNT * width, L_COUNT, tile)
             ring = block(base, plan[P_LINK_RING] + link * (mask + 1) * width, mask + 1, tile)
@@ -431,19 +445,22 @@ def _restart(k, b):
 
 @njit(inline="always")
 def _count_answers(base, plan, tile):
-    """Spread each STP's answers evenly over its links, congested or not; those on congested links may be lost."""
+    """Spread each STP's answers evenly over its links that work, congested or not; on congested ones some are lost."""
     size = plan[P_LINKS_PER_STP]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     for first in range(0, plan[P_LINKS], size):
         for b in range(len(tile)):
             storm[S_TOTAL, b] = 0.0
+            storm[S_UP, b] = 0.0
         for link in range(first, first + size):
             k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
             for b in range(len(tile)):
+                storm[S_UP, b] += 0.0 if k[L_DOWN, b] > 0.0 else 1.0
                 storm[S_TOTAL, b] += k[L_SERVED, b] - k[L_SUM_RX_BASE, b]
                 k[L_SUM_RX_BASE, b] = k[L_SERVED, b]
         for link in range(first, first + size):
             k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
             for b in range(len(tile)):
                 kept = 1.0 - storm[S_ANSWER_LOSS, b] * k[L_CONGESTED, b]
-                k[L_SUM_RX, b] += storm[S_TOTAL, b] / size * kept
+                part = 0.0 if k[L_DOWN, b] > 0.0 else kept / max(storm[S_UP, b], 1.0)
+                k[L_SUM_RX, b] += storm[S_TOTAL, b] * part

@@ -161,13 +161,39 @@ def test_beyond_the_queue_messages_are_discarded() -> None:
 
 def test_answers_return_over_all_links_of_an_stp_alike() -> None:
     """One link carries all requests of its STP and a quarter of the answers: tx to rx four to one."""
-    down = [event("link_down", 0.0, f"stp1/slc{number}") for number in (2, 3, 4)]
-    watch = Watch(network(WIDE, load_per_s=800.0, timeline=down, horizon_s=100.0))
-    received, sent = watch.gained(layout.L_SUM_RX), watch.gained(layout.L_SUM_TX)
+    pinned = [event("capacity", 0.0, f"stp1/slc{number}", value=0.0) for number in (2, 3, 4)]
+    links = {"rate_per_s": 1e5, "window": 100.0, "start": 100.0, "stop": 50.0, "queue": 200.0}
+    watch = Watch(network(links, load_per_s=800.0, timeline=pinned, horizon_s=200.0))
+    first = watch.rows[round(100 / DT)]
+    received, sent = (watch.rows[-1, :, row, 0] - first[:, row, 0] for row in (layout.L_SUM_RX, layout.L_SUM_TX))
     np.testing.assert_allclose(received[:4], received[0])
     assert sent[0] / received[0] == pytest.approx(4.0, rel=0.02)
     np.testing.assert_allclose(sent[4:], sent[4])
     assert sent[4] / received[4] == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_link_that_is_down_receives_nothing(noticed: bool) -> None:
+    """What is left of the STP receives all its answers."""
+    down = [event("link_down", 50.0, f"stp1/slc{number}", noticed=noticed) for number in (2, 3)]
+    watch = Watch(network(WIDE, load_per_s=800.0, timeline=down, horizon_s=150.0))
+    before, after = watch.rows[round(50 / DT)], watch.rows[-1]
+    received, served = (after[:, row, 0] - before[:, row, 0] for row in (layout.L_SUM_RX, layout.L_SERVED))
+    np.testing.assert_allclose(received[[1, 2]], 0.0, atol=1e-9)
+    np.testing.assert_allclose(received[[0, 3]], served[:4].sum() / 2, rtol=1e-6)
+
+
+def test_a_link_out_of_service_raises_an_alarm_of_its_own() -> None:
+    """At once where it is noticed, else when the association fails; cleared when it is back; congestion is another."""
+    timeline = [event("link_down", 20.0), event("link_up", 60.0)]
+    log = Watch(network(WIDE, load_per_s=800.0, timeline=timeline, horizon_s=100.0)).batch.alarms()[0]
+    assert [(at, element - layout.ALARM_DOWN, up) for at, element, up in log] == [(20.0, 0, True), (60.0, 0, False)]
+    unnoticed = [event("link_down", 20.0, noticed=False)]
+    quick = {"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500, "max_assoc_retx": 3}
+    watch = Watch(network(WIDE, load_per_s=800.0, timeline=unnoticed, horizon_s=100.0), quick)
+    ((at, _, up),) = [row for row in watch.batch.alarms()[0] if row[1] >= layout.ALARM_DOWN]
+    assert up
+    assert at == pytest.approx(20.0 + 4 * 0.5, abs=2 * DT + 0.5)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
