@@ -33,7 +33,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    sync_api.expect.set_options(timeout=30_000)
+    sync_api.expect.set_options(timeout=60_000)
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(OPTIONS))
         yield started
@@ -71,6 +71,7 @@ class Visit:
 
     def __init__(self, context: Any, server: Served) -> None:
         self.page = context.new_page()
+        self.page.set_default_timeout(120_000)  # the machine may be busy
         self.troubles: list[str] = []
         self.foreign: list[str] = []
         self.page.on("console", lambda message: self.troubles.append(message.text))
