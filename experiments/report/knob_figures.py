@@ -195,7 +195,7 @@ def _scaled(name: str, point: ParetoPoint) -> float:
 def _frame(setting: str, column: int, row: int) -> Iterator[Figure]:
     """Yield the frame of a cell of a map, white on a dark rim to show on all; solid for the recommended setting."""
     dash = "solid" if setting == "recommended" else "dash"
-    for colour, width, dashed in (("#000000", 6.0, "solid"), ("#ffffff", 2.5, dash)):
+    for colour, width, dashed in (("black", 6.0, "solid"), ("white", 2.5, dash)):
         yield {
             "type": "rect", "x0": column - 0.46, "x1": column + 0.46, "y0": row - 0.46, "y1": row + 0.46,
             "line": {"color": colour, "width": width, "dash": dashed},

@@ -84,6 +84,7 @@ def test_the_map_frames_both_settings() -> None:
     assert RECORD.interaction is not None
     figure = interaction_map(RECORD.interaction)
     check(figure)
+    assert {shape["line"]["color"] for shape in figure["layout"]["shapes"]} == {"black", "white"}  # also on a dark page
     assert frames(figure) == [(1, 1, "solid")]  # the present gate is off, which the map does not have
     inside = Interaction.model_validate(MORE["interaction"] | {"present": [180, 5]})
     assert frames(interaction_map(inside)) == [(0, 2, "dash"), (1, 1, "solid")]
