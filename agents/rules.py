@@ -8,11 +8,14 @@ import numpy as np
 from signalstorm.agents.base import ACCEPTS, CONGESTED, REQUESTS, Controller, Counters, Decision
 from signalstorm.agents.laws.base import LIMITING, Law, moved
 from signalstorm.agents.laws.rates import Aimd, ConstantGain, DoicRate, RateMatching
+from signalstorm.agents.laws.table import Table
 from signalstorm.agents.plant import Gate, View, as_number
 from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
 from signalstorm.envs.model.knobs import round_to_legal
 
-_RATE = KNOBS["nop_rate"]
+GATE = "nop_rate"
+"""The knob that they move."""
+_RATE = KNOBS[GATE]
 _GATE = Gate()
 
 
@@ -40,12 +43,38 @@ class Card:
         now = np.array([as_number("nop_rate", rate)])
         view = _GATE.view({name: np.array([value]) for name, value in seen.values.items()}, now, seen.interval_s)
         wanted = self.law.wanted(view, np.zeros((1, 1)))
-        congested = bool(self.law.congested(view)[0])
         state = f"{view.completed[0]:.4g} attaches/s are completed and {view.failed_share[0]:.0%} fail"
         if np.isnan(wanted[0]):
             return Decision({}, f"{state}: the gate is not what limits", _beyond(seen, rate))
-        why = f"{state}: {self.closing if congested else self.opening}"
+        why = f"{state}: {self.reason(view)}"
         return _decision(self.law, view, float(wanted[0]), rate, why, _beyond(seen, rate))
+
+    def reason(self, view: View) -> str:
+        """Say in words what the law does."""
+        return self.closing if self.law.congested(view)[0] else self.opening
+
+
+@dataclass(frozen=True)
+class TableCard(Card):
+    """A table on the gate's rate."""
+
+    law: Table
+    closing: str = ""
+    opening: str = ""
+
+    def reason(self, view: View) -> str:
+        """Name the row that holds; see `Card.reason`."""
+        number = int(self.law.chosen(view)[0])
+        return f"row {number + 1}, {self.law.rows[number]}"
+
+    def decide(self, seen: Counters, setting: Mapping[str, KnobValue]) -> Decision:
+        """Return the next rate; what only a person remembers is said. See ``Controller.decide``."""
+        made = super().decide(seen, setting)
+        rise = made.knobs.get(GATE, 0)
+        if not self.law.cool_down or as_number(GATE, rise) <= as_number(GATE, setting.get(GATE, OFF)):
+            return made
+        pause = f"raise it only if the last change is more than {self.law.cool_down:g} intervals old"
+        return Decision(made.knobs, made.reason, (*made.said, pause))
 
 
 RULES: dict[str, Controller] = {

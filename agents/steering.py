@@ -75,11 +75,13 @@ class Lawful:
     """A control law on the scenario's first fast knob, which starts from the best static setting."""
 
     law: Law
+    title: str = ""
+    """What tables call it, if not by the law's name."""
 
     @property
     def name(self) -> str:
-        """The law's name."""
-        return self.law.name
+        """Its title, or the law's name."""
+        return self.title or self.law.name
 
     def start(self, scenario: Scenario) -> Mapping[str, KnobValue]:
         """Return the loop's start."""

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from signalstorm.agents import rule_file
 from signalstorm.agents.base import CONGESTED, SEEN, Controller, Counters, Decision
-from signalstorm.agents.rules import RULES
+from signalstorm.agents.rules import GATE, RULES, TableCard
 from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.knobs import resolve, validate
@@ -64,20 +66,15 @@ def advise(
     Args:
         scenario: The network, with its present setting.
         history: Counters so far, the latest last.
-        rule: A name from `RULES`, or a controller.
+        rule: A name from `RULES`, a file with a table, or a controller.
         setting: What is in force by now, where it is no longer the scenario's present setting.
         now_s: The time, from the scenario's start; late counters are then said to be late.
         release: The StarOS release of the box, for the command.
 
     Raises:
-        InputError: If there is no such rule, or the setting is not legal.
+        InputError: If there is no such rule, its file is wrong, or the setting is not legal.
     """
-    if isinstance(rule, str):
-        if rule not in RULES:
-            raise wrong_input("must be the name of a rule", rule, nearest(rule, RULES), file="--rule")
-        controller = RULES[rule]
-    else:
-        controller = rule
+    controller = rule_of(rule) if isinstance(rule, str) else rule
     override = dict(validate(setting or {}))
     in_force = resolve(override, scenario)
     seen, said = latest(history)
@@ -95,6 +92,23 @@ def advise(
     after = resolve({**override, **made.knobs}, scenario)
     told = [line.strip() for line in lines(_changed(commands(after, in_force, find(release)), made.knobs), {})]
     return Advice(decision, after, tuple(line for line in told if line not in ("config", "end")), seen)
+
+
+def rule_of(named: str) -> Controller:
+    """Return the rule of a name, or of a file with a table.
+
+    Raises:
+        InputError: If there is no such rule, the file is wrong, or the table is of another knob than the gate's rate.
+    """
+    if named in RULES:
+        return RULES[named]
+    if Path(named).exists() or named.endswith((".yaml", ".yml")) or os.sep in named:
+        found = rule_file.load(named)
+        if found.knob != GATE:
+            rule = f"must be of {GATE}; advise moves nothing else"
+            raise wrong_input(rule, found.knob, "run it with evaluate or compare", file=named, key="knob")
+        return TableCard(found.law)
+    raise wrong_input("must be the name of a rule, or a file with one", named, nearest(named, RULES), file="--rule")
 
 
 def read_history(path: str | os.PathLike[str], scenario: Scenario) -> list[Counters]:

@@ -14,7 +14,7 @@ from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.knobs import round_to_legal
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
-from signalstorm.experiments.policies import find_policy
+from signalstorm.experiments.policies import find_policy, find_rule
 from signalstorm.experiments.tuned_laws import tuned_laws
 from signalstorm.experiments.what_if import read_setting
 
@@ -31,8 +31,8 @@ MARGIN = 1.2
 
 Finder = Callable[[str, Scenario], Steering | None]
 """Turns what a user names, for a scenario, into something that can be run; None if it does not know it."""
-FINDERS: list[Finder] = [find_policy]
-"""Asked in turn before anything else: whoever has contestants of another kind, such as policies, appends one."""
+FINDERS: list[Finder] = [find_policy, find_rule]
+"""Asked in turn before anything else: whoever has contestants of another kind appends one."""
 
 
 def find(thing: str | os.PathLike[str], scenario: Scenario) -> Steering:

@@ -11,13 +11,12 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.core_diagnosis import diagnose_core
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.room import gate_and_calm
+from signalstorm.experiments.stuck_links import PINNED_SHARE, stuck_links
 
 _MUCH = 0.05
 """Share of wasted work, or of storms, worth a sentence."""
 _ROOM = 0.25
 """A gate that lies less than this share above the calm load is worth a sentence."""
-_PINNED_SHARE = 0.7
-"""A link congested for more than this share of the run does not recover by itself."""
 
 
 def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> list[str]:
@@ -38,6 +37,7 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         *_acknowledgements(setting),
         *diagnose_core(storms.scenario, setting, outcomes),
         *cannot_help(storms),
+        *stuck_links(storms, setting, outcomes),
     ]
 
 
@@ -107,11 +107,11 @@ def _stalled(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
     pinned = [
         name
         for name, seconds in outcomes.link_congested_s.items()
-        if float(np.median(seconds)) > _PINNED_SHARE * watched
+        if float(np.median(seconds)) > PINNED_SHARE * watched
     ]
     if pinned:
         yield (
-            f"stalled peer: {', '.join(pinned)} congested for more than {_PINNED_SHARE:.0%} of the time; "
+            f"stalled peer: {', '.join(pinned)} congested for more than {PINNED_SHARE:.0%} of the time; "
             "a lower RTO-max helps only if the peer takes data again and nobody notices, "
             "a restart of the links empties their queues"
         )

@@ -13,6 +13,7 @@ from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.export import against as boxes
 from signalstorm.experiments.export import record, releases, runbook, staros, vdra
 from signalstorm.experiments.export.releases import RELEASES, Release
+from signalstorm.experiments.export.rule_page import Followed
 from signalstorm.experiments.export.source import NotBetterError, Recommended, Source, read
 from signalstorm.experiments.imports import staros as importer
 from signalstorm.experiments.imports.configuration import Configuration
@@ -35,12 +36,14 @@ class Options:
     """Names of objects, see `commands.NAMES`."""
     columns: str | os.PathLike[str] | None
     """The map of the vDRA's columns; None: the one that comes with the package."""
+    rule: Followed | None = None
+    """The rule that the runbook offers first."""
 
 
 TARGETS: dict[str, Callable[[Source, Options], Files]] = {
     "staros": lambda source, options: staros.files(source, options.release, options.names),
     "vdra": lambda source, options: vdra.files(source, options.names, options.columns),
-    "runbook": lambda source, options: runbook.files(source, options.release, options.names),
+    "runbook": lambda source, options: runbook.files(source, options.release, options.names, options.rule),
     "json": lambda source, options: record.files(source, options.release, options.names),
 }
 """By name of the target: what returns its files, by their names."""
@@ -58,6 +61,7 @@ def write(
     names: Mapping[str, str] | None = None,
     columns: str | os.PathLike[str] | None = None,
     against: str | os.PathLike[str] | None = None,
+    rule: Followed | None = None,
 ) -> list[Path]:
     """Write a recommended setting in the language of each target; nothing is written if anything is wrong.
 
@@ -72,6 +76,7 @@ def write(
         columns: A YAML file with the names of the vDRA's columns, as an export of vdra writes it.
         against: A running configuration of the box: the commands then start from its values, name its objects, and
             take its associations one at a time; a diff says which of its lines change.
+        rule: The rule that the runbook offers first, see `experiments.followed.find`.
 
     Returns:
         The files written.
@@ -92,7 +97,7 @@ def write(
         _refuse(source)
     texts: dict[str, str | bytes] = {}
     for target in wanted:
-        texts |= TARGETS[target](source, Options(known, named, columns))
+        texts |= TARGETS[target](source, Options(known, named, columns, rule))
     if box is not None and "staros" in wanted:
         texts[boxes.DIFF] = boxes.difference(box, texts)
     folder = Path(out)

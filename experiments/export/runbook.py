@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from signalstorm import __version__
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
-from signalstorm.experiments.export import staros
+from signalstorm.experiments.export import rule_page, staros
 from signalstorm.experiments.export.command import Command
 from signalstorm.experiments.export.commands import NAMES, not_exported
 from signalstorm.experiments.export.releases import Release
+from signalstorm.experiments.export.rule_page import Followed
 from signalstorm.experiments.export.source import Source
 from signalstorm.experiments.intervals import beyond, span
 from signalstorm.experiments.recommendation import Figures
@@ -29,17 +30,24 @@ _EFFECTS = {
 }
 
 
-def files(source: Source, release: Release, names: Mapping[str, str]) -> dict[str, str]:
+def files(source: Source, release: Release, names: Mapping[str, str], rule: Followed | None = None) -> dict[str, str]:
     """Return the file by its name.
 
+    Args:
+        source: The recommendation.
+        release: The release of the box.
+        names: Names of its objects.
+        rule: The rule that is offered first, if any.
+
     Raises:
-        InputError: If the release has no command for a value, or a name is not legal.
+        InputError: If the release has no command for a value, a name is not legal, or there is no gate for a rule.
     """
     staros.check_names(names)
-    return {FILE: "\n".join(_page(source, release, names)) + "\n"}
+    rule_page.check(rule, source)
+    return {FILE: "\n".join(_page(source, release, names, rule)) + "\n"}
 
 
-def _page(source: Source, release: Release, names: Mapping[str, str]) -> Iterator[str]:
+def _page(source: Source, release: Release, names: Mapping[str, str], rule: Followed | None) -> Iterator[str]:
     record = source.record
     yield f"# Signalling storm: {_plain(record.scenario.name)}"
     yield ""
@@ -55,6 +63,8 @@ def _page(source: Source, release: Release, names: Mapping[str, str]) -> Iterato
     yield f"{release.number or '17 and later'}. One page; review it by day, use it by night."
     plan = staros.plan(source, release)
     yield from _when(source)
+    if rule is not None:
+        yield from rule_page.section(rule, source, release, names)
     yield from _what(source, plan, names)
     yield from _works(source)
     yield from _back(source, plan, names)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from signalstorm.agents.base import SEEN, Counters
+from signalstorm.agents.laws.table import Condition, Row, Table
+from signalstorm.agents.rule_file import rule_file, save
 from signalstorm.agents.rules import RULES
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KnobValue
@@ -104,3 +106,23 @@ def test_tables_that_cannot_be_read(tmp_path: Path, content: str, said: str) -> 
 def test_an_unknown_rule() -> None:
     with pytest.raises(InputError, match="Did you mean rate-matching"):
         advise(LAB, [], "rate-maching")
+
+
+def test_a_table_from_a_file(tmp_path: Path) -> None:
+    alarm = Condition("failed_share", above=True, value=0.1)
+    table = Table(rows=(Row((alarm,), 0.9), Row((), 1.2)), dead_band_share=0.05, step_share=4.0, cool_down=3.0)
+    save(tmp_path / "rule.yaml", rule_file(table))
+    failing = Counters(60.0, 60.0, dict(zip(SEEN, (900.0, 400.0, 300.0, 100.0, 0.0), strict=True)))
+    advice = advise(LAB, [failing], str(tmp_path / "rule.yaml"), {"nop_rate": 400})
+    assert advice.decision.knobs == {"nop_rate": 270}
+    assert "row 1, if share of failed attempts above 10 %" in advice.decision.reason
+    assert not any("raise" in sentence for sentence in advice.decision.said)
+    calm = Counters(60.0, 60.0, dict(zip(SEEN, (900.0, 400.0, 400.0, 0.0, 0.0), strict=True)))
+    advice = advise(LAB, [calm], str(tmp_path / "rule.yaml"), {"nop_rate": 400})
+    assert advice.decision.knobs == {"nop_rate": 480}
+    assert any("raise it only if the last change is more than 3 intervals old" in said for said in advice.decision.said)
+    save(tmp_path / "other.yaml", rule_file(table, knob="dra_ccr_i_limit_per_s"))
+    with pytest.raises(InputError, match="must be of nop_rate"):
+        advise(LAB, [], str(tmp_path / "other.yaml"))
+    with pytest.raises(InputError, match=r"none\.yaml: cannot be read"):
+        advise(LAB, [], "none.yaml")

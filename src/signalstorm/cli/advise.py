@@ -15,7 +15,10 @@ def advise(
         str, typer.Option(metavar="FILE", help="A table of the counters so far; - for standard input.")
     ],
     rule: Annotated[
-        str, typer.Option(help="The rule: rate-matching, constant-gain, aimd or doic-rate.")
+        str,
+        typer.Option(
+            metavar="NAME|FILE", help="The rule: rate-matching, constant-gain, aimd, doic-rate, or a rule.yaml."
+        ),
     ] = "rate-matching",
     set_: Annotated[
         list[str] | None,

@@ -15,6 +15,7 @@ from signalstorm.cli.advise import advise
 from signalstorm.cli.bench import bench
 from signalstorm.cli.calibrate import calibrate
 from signalstorm.cli.compare import compare, evaluate
+from signalstorm.cli.distil import distil
 from signalstorm.cli.export import export
 from signalstorm.cli.knobs import knobs
 from signalstorm.cli.report import report
@@ -31,6 +32,7 @@ _COMMANDS: tuple[Callable[..., Any], ...] = (
     simulate,
     tune,
     train,
+    distil,
     calibrate,
     export,
     validate,

@@ -39,6 +39,13 @@ def export(
         Path | None,
         typer.Option(metavar="FILE", help="The box's running configuration: its names, its values, and a diff."),
     ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="The rule that the runbook offers first, such as constant-gain. [default: the run's rule.yaml]",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Export a setting that is worse than the present one on some storm.")
     ] = False,
@@ -62,8 +69,13 @@ def export(
             raise wrong_input("must be OBJECT=NAME", item, "for example --name mme-service=mme1", file="--name")
         names[key] = value
     folder = out or (recommendation if recommendation.is_dir() else recommendation.parent)
+    followed = None
+    if rule is not None or "runbook" in (target or ()):
+        from signalstorm.experiments.followed import find
+
+        followed = find(rule, recommendation)
     try:
-        paths = write(recommendation, folder, target or _BOTH, release, force, names, columns, against)
+        paths = write(recommendation, folder, target or _BOTH, release, force, names, columns, against, followed)
     except NotBetterError as error:
         print(f"signalstorm: {error}", file=sys.stderr)  # noqa: T201  (the command line may print)
         raise typer.Exit(EXIT_REJECTED) from None

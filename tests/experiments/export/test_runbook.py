@@ -1,9 +1,17 @@
 """The runbook: one page, with what to do, when, by which counter, and the way back."""
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from signalstorm.agents import rule_file
+from signalstorm.agents.laws.table import Condition, Row, Table
+from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.export import releases, runbook, source, write
+from signalstorm.experiments.followed import find
 from tests.experiments.export.grammar import read
 from tests.experiments.export.test_sgsn import NAMES, PRESENT
 from tests.experiments.recommendation_data import recommendation
@@ -52,3 +60,63 @@ def test_nothing_better_was_found() -> None:
     text = page(changed=False, recommended=recommendation()["present"], override={}, diff=[])
     assert "leave it" in text
     assert "Nothing was changed." in text or "default network-overload-protection" in text
+
+
+ALARM = Condition("failed_share", above=True, value=0.1)
+TABLE = Table(rows=(Row((ALARM,), 0.9), Row((), 1.3)), dead_band_share=0.25, step_share=4.0, cool_down=3.0)
+
+
+def test_a_rule_comes_before_the_setting(tmp_path: Path) -> None:
+    rule_file.save(tmp_path / "mine.yaml", rule_file.rule_file(TABLE))
+    made = source.read(recommendation())
+    text = runbook.files(made, releases.UNKNOWN, {}, find(str(tmp_path / "mine.yaml"), tmp_path))[runbook.FILE]
+    heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert heads[:3] == ["When", "Best: move the gate once a minute", "What to do"]
+    assert "| 1 | share of failed attempts above 10 % | 0.9 x completed |" in text
+    assert "| 2 | otherwise | 1.3 x completed |" in text
+    assert "change by\n  25% or less" in text
+    assert "do not raise the rate for 3 intervals" in text
+    # The gate of 60 per s: 36 are accepted and 24 fail; 0.9 x 36 is below the floor of 50, and 50 within the dead band.
+    assert "36 are accepted and\n24 fail" in text
+    wide = replace(TABLE, dead_band_share=0.05)
+    rule_file.save(tmp_path / "mine.yaml", rule_file.rule_file(wide))
+    text = runbook.files(made, releases.UNKNOWN, {}, find(str(tmp_path / "mine.yaml"), tmp_path))[runbook.FILE]
+    blocks = re.findall(r"```\n(.*?)```", text, re.DOTALL)
+    assert read(blocks[0]).values["nop_rate"] == 50
+    assert read(blocks[1]).values["nop_rate"] == 60
+
+
+def test_the_rule_of_the_run_is_found(tmp_path: Path) -> None:
+    (tmp_path / "recommendation.json").write_text(json.dumps(recommendation()))
+    write(tmp_path, tmp_path, ["runbook"], rule=find(None, tmp_path))
+    assert "once a minute" not in (tmp_path / "runbook.md").read_text()
+    evidence = {
+        "storms": [15_000, 15_064],
+        **{
+            name: {"rmst_s": rmst, "lost_h": 0.1, "converged_share": 1.0, "changes_per_hour": changes}
+            for name, rmst, changes in (("best_static", 6000.0, 0.0), ("policy", 4200.0, 40.0), ("rule", 4260.0, 10.0))
+        },
+    }
+    known = rule_file.rule_file(TABLE, distilled_from={"scenario": "<b>x"}, evidence=evidence)
+    rule_file.save(tmp_path / "rule.yaml", known)
+    write(tmp_path, tmp_path, ["runbook"], rule=find(None, tmp_path))
+    text = (tmp_path / "runbook.md").read_text()
+    assert "On 64 storms there: 71 min instead of 100 min" in text
+    assert "10.0 changes per hour" in text
+    assert "<b>" not in text
+
+
+def test_a_rule_by_its_name(tmp_path: Path) -> None:
+    made = source.read(recommendation())
+    text = runbook.files(made, releases.UNKNOWN, {}, find("constant-gain", tmp_path))[runbook.FILE]
+    assert "`constant-gain`: healthy_share 0.02, gain 1.1, floor_per_s 50." in text
+    with pytest.raises(InputError, match="Did you mean constant-gain"):
+        find("constant-gian", tmp_path)
+    rule_file.save(tmp_path / "other.yaml", rule_file.rule_file(TABLE, knob="dra_ccr_i_limit_per_s"))
+    with pytest.raises(InputError, match="must be of nop_rate"):
+        find(str(tmp_path / "other.yaml"), tmp_path)
+    gateless = {name: value for name, value in recommendation()["recommended"].items() if not name.startswith("nop")}
+    found = source.read(recommendation(recommended=gateless))
+    if "nop_rate" not in found.recommended:
+        with pytest.raises(InputError, match="needs a gate"):
+            runbook.files(found, releases.UNKNOWN, {}, find("constant-gain", tmp_path))

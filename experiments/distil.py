@@ -1,0 +1,309 @@
+"""Distil: a policy as an ordered table of thresholds that a person can follow, and what that costs."""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from signalstorm.agents.bundle import FACTS
+from signalstorm.agents.laws.table import COLUMNS, MOST_ROWS, Table
+from signalstorm.agents.learnt import Learnt
+from signalstorm.agents.plant import View, plant_of
+from signalstorm.agents.rule_file import RULE, RuleFile, column_lines, rule_file, save, table_lines
+from signalstorm.agents.steering import Lawful, Static, Steering
+from signalstorm.envs.model.errors import ABSENT, wrong_input
+from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.model.storms import CHOICE, SEARCH
+from signalstorm.envs.options import Options
+from signalstorm.experiments.evaluate import StormSet
+from signalstorm.experiments.loops import LoopResult, run_loop
+from signalstorm.experiments.policies import find_policy
+from signalstorm.experiments.run_folder import installed_versions, model_hash
+from signalstorm.experiments.train import Judgement, judge
+from signalstorm.experiments.tree import grow
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+"""Told the stage, how much of it is done, and of how much."""
+
+PAGE = "rule.md"
+"""The table for people."""
+MOST_CHANGES_PER_H = 12.0
+"""Nobody enters more commands in an hour."""
+_AIM_PER_H = 11.0
+"""What is chosen keeps below that, for other storms need a few more."""
+_LEAST_SHARE = 0.01
+"""A row stands for at least this share of what the policy did."""
+_DEAD_BANDS = (0.1, 0.2, 0.25, 0.3, 0.35)
+_COOL_DOWNS = (0.0, 3.0)
+_STEP = 4.0
+"""The factors of the rows hold a person back, so no step does."""
+_LEFT = 6
+"""Candidates that stay for the second, longer look."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a policy saw and did, an interval and storm per sample."""
+
+    columns: Mapping[str, Floats]
+    """What rows may look at, by name."""
+    target: Floats
+    """Logarithm of the next rate over what was completed."""
+    weight: Floats
+    """How much each counts."""
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """A rule, and how it did."""
+
+    rule: RuleFile
+    """The rule."""
+    folder: Path
+    """Where it was written."""
+    policy: Judgement
+    """The policy, on storms that chose neither."""
+    best_static: Judgement
+    """The setting with which loops begin, on the same storms."""
+    table: Judgement
+    """The rule, on the same storms."""
+
+    @property
+    def kept(self) -> float | None:
+        """Share of the policy's gain over the best static setting that is kept; None where there is no gain."""
+        gain = self.best_static.rmst_s - self.policy.rmst_s
+        return (self.best_static.rmst_s - self.table.rmst_s) / gain if gain > 0 else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it in JSON's own types."""
+        return {"folder": str(self.folder), "rule": self.rule.model_dump(mode="json", exclude_none=True)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which storms serve what; each is used once."""
+
+    learn: Sequence[int] = range(SEARCH, SEARCH + 96)
+    """Storms on which the policy is watched."""
+    choose: Sequence[int] = range(CHOICE, CHOICE + 48)
+    """Storms that choose the number of rows, the dead band and the pause."""
+    judge: Sequence[int] = range(CHOICE + 5000, CHOICE + 5064)
+    """Storms that say what the rule costs."""
+
+
+def distil(
+    policy: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    rows: int = MOST_ROWS,
+    plan: Plan | None = None,
+    progress: Progress | None = None,
+) -> Distilled:
+    """Turn a policy into a table of thresholds and write it.
+
+    Args:
+        policy: The folder of a bundle, or of the run that trained it.
+        out: The folder for `RULE` and `PAGE`; by default that of the bundle's run.
+        rows: Rows at most.
+        plan: Which storms serve what.
+        progress: Told how far it is.
+
+    Raises:
+        InputError: If there is no such policy, or it moves no rate.
+    """
+    if not 1 <= rows <= MOST_ROWS:
+        raise wrong_input(f"must be 1 to {MOST_ROWS}, for a person follows it", rows, file="--rows")
+    learnt = _policy(policy)
+    options, plan = learnt.options, plan or Plan()
+    folder = Path(out) if out is not None else _home(learnt)
+    told = progress or (lambda stage, done, total: None)
+    told("watch", 0, len(plan.learn))
+    watched = _run(learnt, options, plan.learn, series=True)
+    told("watch", len(plan.learn), len(plan.learn))
+    samples = samples_of(watched, options.delay)
+    law = choose(candidates(samples, rows), options, plan.choose, told)
+    judged: list[Judgement] = []
+    for steering in (learnt, Static("best-static", options.start), Lawful(law)):
+        told("judge", len(judged), 3)
+        judged.append(judge(_run(steering, options, plan.judge)))
+    found = Distilled(rule_file(law, name="distilled", knob=options.knobs[0]), folder, *judged)
+    found = replace(found, rule=_documented(found, learnt, plan))
+    save(folder / RULE, found.rule)
+    write_atomic(folder / PAGE, page(found.rule))
+    return found
+
+
+def _policy(named: str | os.PathLike[str]) -> Learnt:
+    """Return the policy of a folder, in the environment that it was trained in."""
+    learnt = find_policy(os.fspath(named), None)
+    if learnt is None:
+        raise wrong_input(
+            f"holds no policy: there is no {FACTS}", ABSENT, "give the folder of a training", file=str(named)
+        )
+    options = learnt.options
+    plant = plant_of(options.scenario)
+    if options.knobs != (plant.knob,) or not plant.is_rate:
+        moved = ", ".join(options.knobs)
+        rule = f"must move {plant.knob} alone, and that must be a rate; a table of one factor says nothing of {moved}"
+        raise wrong_input(rule, ABSENT, "distil a policy of a Randomised or Easy variant", file=str(named))
+    return learnt
+
+
+def _home(learnt: Learnt) -> Path:
+    path = learnt.bundle.path
+    return path.parent if path.name == "policy" else path
+
+
+def _run(steering: Steering, options: Options, numbers: Sequence[int], *, series: bool = False) -> LoopResult:
+    storms = StormSet(options.scenario, tuple(numbers), vary=options.vary)
+    return run_loop(steering, storms, delay=options.delay, interval_s=options.control_interval_s, series=series)
+
+
+def samples_of(watched: LoopResult, delay: int = 0) -> Samples:
+    """Return what was seen of each interval while storms lasted, and the rate that was then set.
+
+    An interval in which few ask counts little: there it hardly matters where the gate stands.
+    """
+    plant = plant_of(watched.storms.scenario)
+    values = watched.values[plant.knob]
+    parts = []
+    for i in range(delay, len(watched.readings) - 1):
+        seen = watched.readings[i - delay]
+        view = plant.view(seen.values, values[i], seen.interval_s)
+        following = plant.view(seen.values, values[i + 1], seen.interval_s).rate
+        lasting = watched.restricted_s + watched.storms.scenario.convergence.count_from_s >= watched.readings[i].end_s
+        parts.append(_sample(view, following, lasting))
+    names = list(COLUMNS)
+    joined = np.concatenate([part.T for part in parts])
+    return Samples({name: joined[:, i] for i, name in enumerate(names)}, joined[:, -2], joined[:, -1])
+
+
+def _sample(view: View, following: Floats, lasting: npt.NDArray[np.bool_]) -> Floats:
+    """Return columns, target and weight of an interval, shape (columns + 2, samples)."""
+    target = np.log(np.maximum(following, 1.0) / np.maximum(view.completed, Table().floor_per_s))
+    asked = np.minimum(view.offered / np.maximum(view.rate, 1.0), 1.0)
+    kept = lasting & np.isfinite(target) & np.isfinite(view.rate)
+    columns = [column.of(view) for column in COLUMNS.values()]
+    return np.array([*columns, target, np.maximum(asked, 0.05)])[:, kept]
+
+
+def candidates(samples: Samples, rows: int) -> list[Table]:
+    """Return tables of several lengths, each with several dead bands and pauses."""
+    lengths = sorted({max(rows // 3, 1), max(2 * rows // 3, 1), rows})
+    grown = [grow(samples.columns, samples.target, samples.weight, count, _LEAST_SHARE) for count in lengths]
+    return [
+        Table(rows=tuple(found), dead_band_share=band, step_share=_STEP, cool_down=pause)
+        for found in grown
+        for band in _DEAD_BANDS
+        for pause in _COOL_DOWNS
+    ]
+
+
+def choose(tables: Sequence[Table], options: Options, numbers: Sequence[int], told: Progress) -> Table:
+    """Return the table with the lowest restricted mean among those that change the knob seldom enough.
+
+    All take part in a third of the storms; the best of them in the others, too.
+    """
+    first, rest = numbers[: -(-len(numbers) // 3)], numbers[-(-len(numbers) // 3) :]
+    scores = {}
+    for number, table in enumerate(tables):
+        told("choose", number, len(tables) + _LEFT)
+        scores[number] = _score([judge(_run(Lawful(table), options, first))])
+    left = sorted(scores, key=lambda number: scores[number])[:_LEFT]
+    if not rest:
+        return tables[left[0]]
+    final = {}
+    for done, number in enumerate(left):
+        told("choose", len(tables) + done, len(tables) + _LEFT)
+        final[number] = _score([judge(_run(Lawful(tables[number]), options, rest))])
+    return tables[min(final, key=lambda number: final[number])]
+
+
+def _score(judged: Sequence[Judgement]) -> tuple[float, float]:
+    """Return what is to be small: first the changes beyond what is aimed at, then the time."""
+    changes = float(np.mean([one.changes_per_hour for one in judged]))
+    return max(changes - _AIM_PER_H, 0.0), float(np.mean([one.rmst_s for one in judged]))
+
+
+def _documented(found: Distilled, learnt: Learnt, plan: Plan) -> RuleFile:
+    facts = learnt.bundle.facts
+    scenario = learnt.options.scenario
+    sources = {
+        "policy": hashlib.sha256((learnt.bundle.path / FACTS).read_bytes()).hexdigest(),
+        "weights_sha256": facts["weights_sha256"],
+        "scenario": scenario.name,
+        "scenario_hash": scenario.hash(),
+        "model": model_hash(),
+        "versions": installed_versions(),
+        "watched_storms": _span(plan.learn),
+        "choosing_storms": _span(plan.choose),
+    }
+    evidence = {
+        "storms": _span(plan.judge),
+        "policy": asdict(found.policy),
+        "best_static": asdict(found.best_static),
+        "rule": asdict(found.table),
+        "share_of_gain_kept": found.kept,
+    }
+    description = f"what a policy for {scenario.name} does, as a table for a person"
+    return found.rule.model_copy(update={"description": description, "distilled_from": sources, "evidence": evidence})
+
+
+def _span(numbers: Sequence[int]) -> list[int]:
+    """Return the first number, and the first beyond."""
+    return [min(numbers), max(numbers) + 1]
+
+
+def page(rule: RuleFile) -> str:
+    """Return a rule as a page of Markdown."""
+    law = rule.law
+    lines = [
+        f"# {rule.name}: {rule.knob}",
+        "",
+        f"{rule.description[:1].upper()}{rule.description[1:]}.",
+        "",
+        *table_lines(law),
+        "",
+        *column_lines(law),
+        "",
+        f"The first row that holds counts. At least {law.floor_per_s:g} per s; changes of {law.dead_band_share:.0%} or",
+        f"less are not entered, and none is larger than by a factor of {1.0 + law.step_share:g}.",
+        *pause_lines(law),
+    ]
+    if rule.evidence:
+        lines += ["", *_evidence_lines(rule.evidence)]
+    return "\n".join(lines) + "\n"
+
+
+def pause_lines(law: Table) -> list[str]:
+    """Return what is to be said of the pause after a change; nothing where there is none."""
+    if not law.cool_down:
+        return []
+    return [f"After a change the rate is not raised for {law.cool_down:g} intervals; it may be lowered at any time."]
+
+
+def _evidence_lines(evidence: Mapping[str, Any]) -> list[str]:
+    first, beyond = evidence["storms"]
+    rows = [
+        f"| {name} | {one['rmst_s'] / 60.0:.1f} min | {one['lost_h']:.4f} h | {one['changes_per_hour']:.1f} |"
+        for name, one in (
+            ("best static setting", evidence["best_static"]),
+            ("policy", evidence["policy"]),
+            ("this rule", evidence["rule"]),
+        )
+    ]
+    kept = evidence.get("share_of_gain_kept")
+    said = "The policy gains nothing here." if kept is None else f"It keeps {kept:.0%} of the policy's gain."
+    return [
+        f"On storms {first} to {beyond - 1}, which chose nothing of it. {said}",
+        "",
+        "| | restricted mean time | service lost per subscriber | changes per hour |",
+        "|---|---|---|---|",
+        *rows,
+    ]

@@ -1,0 +1,124 @@
+"""The part of a runbook that moves the gate with the storm: a rule on a card, with an example worked out."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from signalstorm.envs.model.errors import ABSENT, wrong_input
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.experiments.export import staros
+from signalstorm.experiments.export.commands import commands
+from signalstorm.experiments.export.releases import Release
+from signalstorm.experiments.export.source import Source
+
+GATE = "nop_rate"
+"""The knob that rules move."""
+_CALM_INTERVALS = 10
+"""Intervals without alarm and failures after which the rule has done its work."""
+
+
+Decide = Callable[[Mapping[str, float], Mapping[str, KnobValue]], tuple[str, KnobValue | None]]
+"""From rates (requests, admitted, accepts, failures, alarms) and the setting to a reason and the next rate, if any."""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A rule that a person follows."""
+
+    table: tuple[str, ...]
+    """What to do when, in lines of Markdown."""
+    floor_per_s: float
+    """Least rate [1/s]."""
+    dead_band_share: float
+    """Smaller changes are not entered [share]."""
+    step_share: float
+    """Largest change at once [share]."""
+    cool_down: float
+    """Intervals after a change in which the rate is not raised [intervals]."""
+    decide: Decide
+    """The rule at work."""
+    distilled_from: Mapping[str, Any] = field(default_factory=dict)
+    """What it was distilled from."""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    """How it did."""
+
+
+def check(rule: Followed | None, source: Source) -> None:
+    """Refuse a rule where no gate's rate is set.
+
+    Raises:
+        InputError: If the recommendation has none.
+    """
+    if rule is not None and GATE not in source.recommended:
+        raise wrong_input("needs a gate, whose rate it moves", ABSENT, "leave the rule out", file="--rule")
+
+
+def section(rule: Followed, source: Source, release: Release, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of the part."""
+    yield from ("", "## Best: move the gate once a minute", "")
+    yield from _origin(rule, source)
+    yield "Begin with the setting under *What to do*. Then, each time new counters are there:"
+    yield ""
+    yield from rule.table
+    yield ""
+    yield f"- Never below {rule.floor_per_s:g} per s. Leave a rate that would change by"
+    yield f"  {rule.dead_band_share:.0%} or less, and change by no more than a factor of {1.0 + rule.step_share:g}."
+    if rule.cool_down:
+        yield f"- After a change do not raise the rate for {rule.cool_down:g} intervals; lower it at any time."
+    yield "- A counter is missing: take its last value. All are: change nothing."
+    yield f"- Stop after {_CALM_INTERVALS} intervals without alarm and without failures, requests as on any day, and"
+    yield "  put back the rate under *What to do*. Stop, too, if nothing gets better: see *How to tell that it works*."
+    yield "- The same from a file: `signalstorm advise SCENARIO --counters FILE --rule RULE`, with its command."
+    yield from _example(rule, source, release, names)
+
+
+def _origin(rule: Followed, source: Source) -> Iterator[str]:
+    scenario = str(rule.distilled_from.get("scenario", ""))
+    if scenario:
+        here = source.record.scenario.name
+        yield f"Distilled from a policy for `{_safe(scenario)}`; this page is for `{_safe(here)}`."
+    evidence = rule.evidence
+    if not evidence:
+        return
+    try:
+        static, own = evidence["best_static"], evidence["rule"]
+        count = evidence["storms"][1] - evidence["storms"][0]
+        yield (
+            f"On {count} storms there: {own['rmst_s'] / 60.0:.0f} min instead of "
+            f"{static['rmst_s'] / 60.0:.0f} min with the best setting that nobody changes, "
+            f"{own['changes_per_hour']:.1f} changes per hour."
+        )
+    except (KeyError, TypeError, IndexError):
+        yield "How it does beside a setting that nobody changes was not measured."
+    yield ""
+
+
+def _safe(text: str) -> str:
+    """Return a name of which nothing can become Markdown."""
+    return "".join(character if character.isalnum() or character in " .-_" else " " for character in text)
+
+
+def _example(rule: Followed, source: Source, release: Release, names: Mapping[str, str]) -> Iterator[str]:
+    """Work out one interval with round numbers, as `advise` does."""
+    rate = source.recommended[GATE]
+    now = float(KNOBS[GATE].low * 4) if isinstance(rate, str) or rate is None else float(rate)
+    accepts = round(0.6 * now)
+    failures = round(now) - accepts
+    links = {"alarms": 1.0} if "rto_max_ms" in source.present else {}
+    seen = {"requests": 3 * now, "admitted": now, "accepts": float(accepts), "failures": float(failures), **links}
+    setting: dict[str, KnobValue] = {**source.recommended, GATE: round(now)}
+    reason, wanted = rule.decide(seen, setting)
+    yield ""
+    yield f"Example: the gate lets {now:g} per s through; {3 * now:g} per s ask, {accepts} are accepted and"
+    yield f"{failures} fail{', one alarm is up' if links else ''}. Then: {reason}."
+    if wanted is None:
+        return
+    after = {**setting, GATE: wanted}
+    queue = setting.get("nop_queue")
+    if isinstance(queue, int):
+        after["nop_queue"] = round(queue * float(wanted) / now)
+    todo = [one for one in commands(after, setting, release) if GATE in one.knobs]
+    yield ""
+    yield "```"
+    yield from staros.lines(todo, names)
+    yield "```"

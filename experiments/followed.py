@@ -1,0 +1,93 @@
+"""Rules as the runbook is told of them: plain lines and numbers, and a decision to work an example with."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+
+from signalstorm.agents import rule_file
+from signalstorm.agents.base import ACCEPTS, ADMITTED, CONGESTED, FAILURES, REQUESTS, Counters, Decision
+from signalstorm.agents.laws.table import Table
+from signalstorm.agents.rules import GATE, RULES, Card, TableCard
+from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.envs.model.wording import nearest
+from signalstorm.experiments.export.rule_page import Followed
+
+_NAMES = {
+    "requests": REQUESTS,
+    "admitted": ADMITTED,
+    "accepts": ACCEPTS,
+    "failures": FAILURES,
+    "alarms": CONGESTED,
+}
+
+
+def find(named: str | None, recommendation: Path) -> Followed | None:
+    """Return the rule of a name or a file, or the one that lies beside a recommendation; None if there is none.
+
+    Args:
+        named: A name from `RULES`, a file, or None.
+        recommendation: The file, or the folder of its run.
+
+    Raises:
+        InputError: If there is no such rule, its file is wrong, or it is not of the gate.
+    """
+    if named in RULES:
+        card = RULES[named]
+        return _followed(card) if isinstance(card, Card) else None
+    if named is None:
+        path = (recommendation if recommendation.is_dir() else recommendation.parent) / rule_file.RULE
+        if not path.is_file():
+            return None
+    else:
+        path = Path(named)
+        if not path.exists() and path.suffix not in (".yaml", ".yml"):
+            rule = "must be the name of a rule, or a file with one"
+            raise wrong_input(rule, named, nearest(named, RULES), file="--rule")
+    found = rule_file.load(path)
+    if found.knob != GATE:
+        if named is None:
+            return None
+        rule = f"must be of {GATE}, the gate's rate"
+        raise wrong_input(rule, found.knob, "run it with evaluate or compare", file=named, key="knob")
+    return _followed(TableCard(found.law), found)
+
+
+def _followed(card: Card, file: rule_file.RuleFile | None = None) -> Followed:
+    law = card.law
+
+    def decide(seen: Mapping[str, float], setting: Mapping[str, KnobValue]) -> Decision:
+        return card.decide(Counters(60.0, 60.0, {_NAMES[name]: value for name, value in seen.items()}), setting)
+
+    return Followed(
+        tuple(_table(card)),
+        float(getattr(law, "floor_per_s", KNOBS[GATE].low)),
+        law.dead_band_share,
+        law.step_share,
+        law.cool_down,
+        lambda seen, setting: _plain(decide(seen, setting)),
+        dict(file.distilled_from or {}) if file else {},
+        dict(file.evidence or {}) if file else {},
+    )
+
+
+def _plain(made: Decision) -> tuple[str, KnobValue | None]:
+    return made.reason, made.knobs.get(GATE)
+
+
+def _table(card: Card) -> Iterator[str]:
+    law = card.law
+    if isinstance(law, Table):
+        yield from rule_file.table_lines(law)
+        yield ""
+        yield "The first row that holds counts; completed is the attach accepts per second of the last interval."
+        yield ""
+        yield from rule_file.column_lines(law)
+        return
+    yield "| row | if | then |"
+    yield "|---|---|---|"
+    yield f"| 1 | an alarm is up, or more than {law.healthy_share:.0%} of the attempts fail | {card.closing} |"
+    yield f"| 2 | otherwise | {card.opening} |"
+    yield ""
+    own = [field.name for field in fields(law) if field.name not in ("dead_band_share", "step_share", "cool_down")]
+    yield f"`{card.name}`: " + ", ".join(f"{name} {getattr(law, name):g}" for name in own) + "."

@@ -1,0 +1,44 @@
+"""``signalstorm distil``: a policy as a table that a person can follow."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.following import following
+
+if TYPE_CHECKING:
+    from signalstorm.experiments.distil import Distilled
+
+
+def distil(
+    policy: Annotated[
+        str, typer.Argument(metavar="POLICY", help="The folder of a policy, or of the run that trained it.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The folder for rule.yaml and rule.md. [default: that of the run]")
+    ] = None,
+    rows: Annotated[int, typer.Option(metavar="N", help="Rows at most, 1 to 12.")] = 12,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Turn a policy into an ordered table of thresholds, over counters on an operator's screen, and say what it costs.
+
+    Watches the policy on training storms, fits a small tree, and picks its length, dead band and pause on choice storms
+    so that a person enters at most 12 changes per hour. Writes rule.yaml, which evaluate, compare, advise and the
+    runbook take, and rule.md, the table for people.
+    """
+    from signalstorm.experiments.distil import distil as run
+
+    output = start(as_json=as_json, quiet=quiet, verbose=verbose)
+    with following(quiet=quiet) as (progress, _):
+        found = run(policy, out=out, rows=rows, progress=progress)
+    output.result(found.to_json(), _text(found))
+
+
+def _text(found: "Distilled") -> str:
+    from signalstorm.experiments.distil import PAGE, page
+
+    return f"{page(found.rule)}\nwrote {found.folder / 'rule.yaml'} and {found.folder / PAGE}"
