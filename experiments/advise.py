@@ -1,7 +1,7 @@
 """Advise: the next setting for a storm that is going on, from the latest counters. It never touches equipment."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,17 +111,24 @@ def rule_of(named: str) -> Controller:
     raise wrong_input("must be the name of a rule, or a file with one", named, nearest(named, RULES), file="--rule")
 
 
-def read_history(path: str | os.PathLike[str], scenario: Scenario) -> list[Counters]:
+def read_history(
+    path: str | os.PathLike[str], scenario: Scenario, more: Mapping[str, bool] | None = None
+) -> list[Counters]:
     """Read counters from a table: a column ``until`` or ``time_s``, and one per counter with its unit.
 
     Raises:
         InputError: With everything that is wrong or ambiguous.
     """
-    return history_of(text.read(path), scenario)
+    return history_of(text.read(path), scenario, more)
 
 
-def history_of(source: text.Text, scenario: Scenario) -> list[Counters]:
+def history_of(source: text.Text, scenario: Scenario, more: Mapping[str, bool] | None = None) -> list[Counters]:
     """Read counters from lines, the time of a row being the end of its interval.
+
+    Args:
+        source: The lines.
+        scenario: The network.
+        more: Names of further counters that a policy sees, and whether each is a rate.
 
     Raises:
         InputError: With everything that is wrong or ambiguous.
@@ -138,11 +145,13 @@ def history_of(source: text.Text, scenario: Scenario) -> list[Counters]:
     for header in table.header:
         if header == time:
             continue
-        name = CONGESTED if CONGESTED in header.lower() else quantity_of(header)
-        unit = unit_of(header)
-        if name not in SEEN:
+        own = _named(header, more or {})
+        name = own or (CONGESTED if CONGESTED in header.lower() else quantity_of(header))
+        is_level = name == CONGESTED or (own is not None and not (more or {})[own])
+        unit = None if is_level else unit_of(header)
+        if name is None or (name not in SEEN and own is None):
             continue
-        if name != CONGESTED and unit is None:
+        if not is_level and unit is None:
             way_out = f"name it '{header} count' or '{header} per second'"
             faults.append(
                 Fault(table.file, 1, header, "is ambiguous: a count per interval, or a rate?", ABSENT, way_out)
@@ -164,6 +173,12 @@ def history_of(source: text.Text, scenario: Scenario) -> list[Counters]:
         )
         for i, end in enumerate(ends)
     ]
+
+
+def _named(header: str, names: Iterable[str]) -> str | None:
+    """Return the longest name with which a header begins; None if there is none."""
+    plain = f"{header.strip().lower()} "
+    return max((name for name in names if plain.startswith(f"{name.lower()} ")), key=len, default=None)
 
 
 def _changed(todo: Sequence[Any], knobs: Mapping[str, KnobValue]) -> list[Any]:

@@ -20,6 +20,9 @@ def advise(
             metavar="NAME|FILE", help="The rule: rate-matching, constant-gain, aimd, doic-rate, or a rule.yaml."
         ),
     ] = "rate-matching",
+    policy: Annotated[
+        str | None, typer.Option(metavar="BUNDLE", help="A policy instead of a rule: the folder of a training.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KNOB=VALUE", help="What is in force by now, if no longer the present setting."),
@@ -48,9 +51,15 @@ def advise(
     knobs, fields = parse_set(set_ or ())
     if fields:
         raise wrong_input("must be knobs", ", ".join(fields), "change fields in the scenario", file="--set")
+    more = None
+    if policy is not None:
+        from signalstorm.experiments.policy_advice import adviser, needed, policy_of
+
+        more = {quantity.name: quantity.is_rate for quantity in needed(policy_of(policy, model), model)}
     if counters == "-":
-        history = history_of(clean(sys.stdin.buffer.read(), "standard input"), model)
+        history = history_of(clean(sys.stdin.buffer.read(), "standard input"), model, more)
     else:
-        history = read_history(counters, model)
-    advice = run(model, history, rule, knobs, now_s=now, release=release)
+        history = read_history(counters, model, more)
+    chosen = rule if policy is None else adviser(policy, model, history)
+    advice = run(model, history, chosen, knobs, now_s=now, release=release)
     output.result(advice.to_json(), in_words(advice))
