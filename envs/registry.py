@@ -108,13 +108,15 @@ def _varied(options: Options, variant: str) -> Options:
 
 
 def _fast(options: Options) -> Options:
-    """Move the scenario's fast knobs alone, by ratio, on storms that are drawn."""
+    """Move the scenario's fast knobs alone on storms that are drawn: the gate by ratio, others within their range."""
     loop = options.scenario.loop
     if loop is None:
         rule = "the variant needs a scenario that says what a closed loop moves"
         way_out = "add `loop: {fast: [...], start: {...}}` to it, or take another variant"
         raise located([Finding(("loop",), rule, ABSENT, way_out)], options.scenario.name)
-    return replace(options, knobs=loop.fast, action_mode="ratio", vary=True, start=loop.start, delay=loop.delay)
+    # Only the gate's rate is near what is completed: the agent's limit counts messages of peers, the rest are shares.
+    mode: ActionMode = "ratio" if "nop_rate" in loop.fast else "absolute"
+    return replace(options, knobs=loop.fast, action_mode=mode, vary=True, start=loop.start, delay=loop.delay)
 
 
 def _easy(options: Options) -> Options:
