@@ -39,7 +39,7 @@ class Result:
     terminated: Flags
     """Storms that are over: healthy again, with nothing more to come."""
     truncated: Flags
-    """Storms that reached the horizon."""
+    """Storms that reached the horizon, over or not."""
 
 
 class Loop:
@@ -155,7 +155,7 @@ class Loop:
         gamma = self.options.shaping_gamma
         if gamma is not None:
             parts[SHAPING] = shaping(interval.without_before, interval.without, terminated, gamma)
-        truncated = ~terminated & (self.storms.steps + self.options.interval_steps > self.storms.horizon)
+        truncated = self.storms.steps + self.options.interval_steps > self.storms.horizon
         return Result(self.observe(), total(parts), parts, terminated, truncated)
 
     def _act(self, actions: npt.NDArray[Any]) -> Floats:

@@ -127,7 +127,7 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
         waiting = self._ended.copy()
         result = self.loop.step(np.asarray(actions))
         cut = self.loop.episode_steps >= self._longest
-        truncated = ~result.terminated & (result.truncated | cut)
+        truncated = result.truncated | cut
         ended = result.terminated | truncated
         infos: dict[str, Any] = {"reward_terms": _terms(result.terms), "_reward_terms": np.ones(self.num_envs, bool)}
         observation, reward, terminated = result.observation, result.reward, result.terminated
