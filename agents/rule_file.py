@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from signalstorm.agents.laws.table import COLUMNS, MOST_ROWS, Condition, Row, Table
-from signalstorm.envs.model import validation, yaml_lines
-from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, wrong_input
-from signalstorm.envs.model.faults import in_file, several
+from signalstorm.envs.model import yaml_lines
+from signalstorm.envs.model.errors import ABSENT, Finding
+from signalstorm.envs.model.faults import several
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.scenario_parts import Number, Part
+from signalstorm.envs.model.typed_files import Kind
 
 FORMAT = 1
 """Rises with any change of the file."""
@@ -133,12 +134,7 @@ def load(path: str | os.PathLike[str]) -> RuleFile:
         InputError: With every fault found.
     """
     file = Path(path)
-    file = file / RULE if file.is_dir() else file
-    try:
-        return parse(file.read_text("utf-8"), str(file))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
-        raise wrong_input(f"cannot be read: {reason}", way_out="give a rule.yaml", file=str(file)) from None
+    return _KIND.read(file / RULE if file.is_dir() else file)
 
 
 def is_rule(path: Path) -> bool:
@@ -158,17 +154,10 @@ def parse(text: str, file: str) -> RuleFile:
     Raises:
         InputError: With every fault found.
     """
-    try:
-        data, lines, findings = yaml_lines.read(text)
-    except yaml_lines.YamlError as error:
-        raise InputError([Fault(file, error.line, "", error.rule, ABSENT, error.way_out)]) from None
-    if not isinstance(data, dict):
-        raise wrong_input("must hold keys with values", way_out="see docs/controllers.md", file=file)
-    rule, found = validation.validate(data, RuleFile)
-    findings += found
-    if findings or rule is None:
-        raise InputError(in_file(findings, file, lines))
-    return rule
+    return _KIND.parse(text, file)
+
+
+_KIND = Kind(RuleFile, "rule", "docs/controllers.md")
 
 
 def table_lines(law: Table) -> list[str]:

@@ -2,23 +2,17 @@
 
 import os
 from collections.abc import Mapping
-from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from signalstorm.envs.model import validation, yaml_lines
-from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
-from signalstorm.envs.model.faults import in_file
 from signalstorm.envs.model.scenario_parts import Number, Part, Whole
 from signalstorm.envs.model.storms import CHOICE
-from signalstorm.envs.model.wording import nearest
+from signalstorm.envs.model.typed_files import Kind
 from signalstorm.experiments.objectives import OBJECTIVES, Objective, Risk
 from signalstorm.experiments.storm_sets import Budget
 
-_ENDING = ".yaml"
 Positive = Annotated[Whole, Field(ge=1)]
 Share = Annotated[Number, Field(gt=0, lt=1)]
 
@@ -185,8 +179,7 @@ class StudyFile(Part):
 
 def list_studies() -> list[str]:
     """Return the names of the packaged studies, sorted."""
-    folder = resources.files("signalstorm.configs") / "studies"
-    return sorted(entry.name.removesuffix(_ENDING) for entry in folder.iterdir() if entry.name.endswith(_ENDING))
+    return _KIND.names()
 
 
 def own_study(scenario: str) -> StudyFile:
@@ -200,19 +193,7 @@ def load_study(name_or_path: str | os.PathLike[str]) -> StudyFile:
     Raises:
         InputError: With every fault found.
     """
-    text = os.fspath(name_or_path)
-    if isinstance(name_or_path, os.PathLike) or text.endswith((_ENDING, ".yml")) or {"/", os.sep} & set(text):
-        try:
-            return parse_study(Path(text).read_text("utf-8"), text)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "is not UTF-8 text"
-            raise wrong_input(f"cannot be read: {reason}", way_out="give a study file", file=text) from None
-    if text not in list_studies():
-        way_out = f"{nearest(text, list_studies())}; a file needs its path, such as ./{text}.yaml"
-        raise wrong_input("there is no such study", text, way_out, key="--study")
-    return parse_study(
-        (resources.files("signalstorm.configs") / "studies" / f"{text}{_ENDING}").read_text("utf-8"), text
-    )
+    return _KIND.load(name_or_path)
 
 
 def parse_study(text: str, file: str) -> StudyFile:
@@ -221,17 +202,7 @@ def parse_study(text: str, file: str) -> StudyFile:
     Raises:
         InputError: With every fault found.
     """
-    try:
-        data, lines, findings = yaml_lines.read(text)
-    except yaml_lines.YamlError as error:
-        raise InputError([Fault(file, error.line, "", error.rule, ABSENT, error.way_out)]) from None
-    if not isinstance(data, dict):
-        raise wrong_input("must hold keys with values", way_out="see docs/sweeps.md", file=file)
-    study, found = validation.validate(_with_lists(data), StudyFile)
-    findings += found
-    if findings or study is None:
-        raise InputError(in_file(findings, file, lines))
-    return study
+    return _KIND.parse(text, file)
 
 
 def _with_lists(data: dict[str, Any]) -> dict[str, Any]:
@@ -239,3 +210,6 @@ def _with_lists(data: dict[str, Any]) -> dict[str, Any]:
     knobs = data.get("knobs")
     named = isinstance(knobs, list) and all(isinstance(name, str) for name in knobs)
     return {**data, "knobs": dict.fromkeys(knobs)} if named and knobs else data
+
+
+_KIND = Kind(StudyFile, "study", "docs/sweeps.md", "studies", _with_lists)

@@ -2,21 +2,15 @@
 
 import os
 from collections.abc import Mapping
-from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from signalstorm.envs.model import validation, yaml_lines
-from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
-from signalstorm.envs.model.faults import in_file
 from signalstorm.envs.model.scenario_parts import Number, Part, Whole
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
-from signalstorm.envs.model.wording import nearest
+from signalstorm.envs.model.typed_files import Kind
 
-_ENDING = ".yaml"
 Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 Positive = Annotated[Number, Field(gt=0)]
@@ -105,10 +99,12 @@ class TrainingFile(Part):
         return range(CHOICE, min(CHOICE + self.evaluation.storms, HELD_OUT))
 
 
+_KIND = Kind(TrainingFile, "training", "docs/training.md", "training")
+
+
 def list_trainings() -> list[str]:
     """Return the names of the packaged training files, sorted."""
-    folder = resources.files("signalstorm.configs") / "training"
-    return sorted(entry.name.removesuffix(_ENDING) for entry in folder.iterdir() if entry.name.endswith(_ENDING))
+    return _KIND.names()
 
 
 def load_training(name_or_path: str | os.PathLike[str]) -> TrainingFile:
@@ -117,19 +113,7 @@ def load_training(name_or_path: str | os.PathLike[str]) -> TrainingFile:
     Raises:
         InputError: With every fault found.
     """
-    text = os.fspath(name_or_path)
-    if isinstance(name_or_path, os.PathLike) or text.endswith((_ENDING, ".yml")) or {"/", os.sep} & set(text):
-        try:
-            return parse_training(Path(text).read_text("utf-8"), text)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "is not UTF-8 text"
-            raise wrong_input(f"cannot be read: {reason}", way_out="give a training file", file=text) from None
-    if text not in list_trainings():
-        way_out = f"{nearest(text, list_trainings())}; a file needs its path, such as ./{text}.yaml"
-        raise wrong_input("there is no such training", text, way_out, key="--training")
-    return parse_training(
-        (resources.files("signalstorm.configs") / "training" / f"{text}{_ENDING}").read_text("utf-8"), text
-    )
+    return _KIND.load(name_or_path)
 
 
 def parse_training(text: str, file: str) -> TrainingFile:
@@ -138,14 +122,4 @@ def parse_training(text: str, file: str) -> TrainingFile:
     Raises:
         InputError: With every fault found.
     """
-    try:
-        data, lines, findings = yaml_lines.read(text)
-    except yaml_lines.YamlError as error:
-        raise InputError([Fault(file, error.line, "", error.rule, ABSENT, error.way_out)]) from None
-    if not isinstance(data, dict):
-        raise wrong_input("must hold keys with values", way_out="see docs/training.md", file=file)
-    training, found = validation.validate(data, TrainingFile)
-    findings += found
-    if findings or training is None:
-        raise InputError(in_file(findings, file, lines))
-    return training
+    return _KIND.parse(text, file)
