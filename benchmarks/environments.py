@@ -144,7 +144,7 @@ class _Free:
 
         self._watch = Watch(lambda it: True)
         rows = _free_rows(native)
-        self._make = lambda total: Learner(rows, parameters, 0, total)
+        self._make: Callable[[int], Learner] = lambda total: Learner(rows, parameters, 0, total)
 
     def seconds(self, steps: int) -> float:
         """Return the wall time of so many steps [s]."""
@@ -156,7 +156,7 @@ def _free_rows(native: StormVectorEnv) -> Any:
     from stable_baselines3.common.vec_env import VecEnv
 
     count = native.num_envs
-    seen = np.zeros((count, *native.single_observation_space.shape), np.float32)
+    seen = np.zeros((count, *(native.single_observation_space.shape or ())), np.float32)
     reward, done = np.zeros(count, np.float32), np.zeros(count, bool)
 
     class Free(VecEnv):  # type: ignore[misc]
