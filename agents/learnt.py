@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.agents.bundle import Bundle, check_fits, interface
+from signalstorm.agents.steering import fast_knobs
 from signalstorm.envs.actions import Actuator
 from signalstorm.envs.features import Features
 from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.errors import ABSENT, wrong_input
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.scenario import Scenario
@@ -66,6 +68,11 @@ class LearntHand:
         self.features = Features(Observer(batch).quantities, options.scenario, options.knobs, rows)
         names = tuple(feature.name for feature in self.features.list)
         check_fits(bundle, interface(options, names, self.actuator.low, self.actuator.high), other_scenario=True)
+        moved = fast_knobs(options.scenario)
+        if not set(options.knobs) <= set(moved):
+            rule = f"moves {', '.join(options.knobs)}, but a comparison moves only {', '.join(moved)}"
+            way_out = "train one for these knobs, such as a Randomised environment's"
+            raise wrong_input(rule, ABSENT, way_out, file=str(bundle.path))
         self._policy = bundle.policy
         self._state = bundle.policy.start(rows)
         self._idle = np.full((rows, len(options.knobs)), _FOR_EVER)

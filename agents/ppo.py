@@ -1,5 +1,6 @@
 """Learning with PPO: Stable-Baselines3 does the learning; here is what goes in, what comes out, and what is kept."""
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -114,8 +115,9 @@ class Learner:
         for index, state in self.model.policy.optimizer.state_dict()["state"].items():
             for name, value in state.items():
                 tensors[f"optimizer.{index}.{name}"] = value if value.ndim else value.reshape(1)
-        numbers |= {"steps": self.steps, "updates": int(self.model._n_updates), **facts}
         content = to_bytes({name: value.contiguous() for name, value in tensors.items()})
+        numbers |= {"steps": self.steps, "updates": int(self.model._n_updates), **facts}
+        numbers["sha256"] = hashlib.sha256(content).hexdigest()
         write_atomic(folder / _CHECKPOINT, content)
         write_atomic(folder / _STATE, json.dumps(numbers, indent=2) + "\n")
 
@@ -126,7 +128,10 @@ class Learner:
 
         try:
             numbers = json.loads((folder / _STATE).read_text("utf-8"))
-            tensors = from_bytes((folder / _CHECKPOINT).read_bytes())
+            content = (folder / _CHECKPOINT).read_bytes()
+            if numbers.pop("sha256") != hashlib.sha256(content).hexdigest():
+                return None
+            tensors = from_bytes(content)
             state = {name.removeprefix("policy."): v for name, v in tensors.items() if name.startswith("policy.")}
             self.model.policy.load_state_dict(state)
             optimizer = self.model.policy.optimizer.state_dict()
@@ -134,7 +139,7 @@ class Learner:
             self.model.policy.optimizer.load_state_dict(optimizer)
             self.model.num_timesteps = int(numbers["steps"])
             self.model._n_updates = int(numbers["updates"])
-        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError):
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError):
             return None
         return dict(numbers)
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from signalstorm.envs.actions import Actuator, action_space
+from signalstorm.envs.actions import STEPS, Actuator, action_space
 from signalstorm.envs.features import Features
 from signalstorm.envs.kpis import Tally
 from signalstorm.envs.model.knob_table import KNOBS
@@ -140,8 +140,11 @@ class Loop:
 
         Args:
             actions: One action per row.
+
+        Raises:
+            ValueError: If they do not belong to the action space; nothing has moved then.
         """
-        change = self._act(actions)
+        change = self._act(self._checked(actions))
         self.batch.run(self.options.interval_steps)
         self.seen = self.observer.read().values
         self._late.append(self.features.see(self.seen))
@@ -157,6 +160,23 @@ class Loop:
             parts[SHAPING] = shaping(interval.without_before, interval.without, terminated, gamma)
         truncated = self.storms.steps + self.options.interval_steps > self.storms.horizon
         return Result(self.observe(), total(parts), parts, terminated, truncated)
+
+    def _checked(self, actions: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return actions that belong to the space, numbers beyond its bounds aside, which are taken as the bound."""
+        space = self.action_space
+        wanted = (self.rows, *(space.shape or ()))
+        if actions.shape != wanted:
+            raise ValueError(
+                f"actions must have the shape {wanted[1:]} per environment, in all {wanted}, but have {actions.shape}"
+            )
+        if isinstance(space, spaces.Box):
+            if not np.isfinite(actions).all():
+                raise ValueError("actions must be finite, but some are NaN or infinite")
+            return actions
+        most = np.asarray(space.nvec if isinstance(space, spaces.MultiDiscrete) else len(STEPS))
+        if not np.issubdtype(actions.dtype, np.integer) or (actions < 0).any() or (actions >= most).any():
+            raise ValueError(f"actions must be whole numbers from 0 to {len(STEPS) - 1}, but are {actions!r}")
+        return actions
 
     def _act(self, actions: npt.NDArray[Any]) -> Floats:
         """Move the knobs; returns how far, shape (rows,)."""

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from signalstorm.agents.bundle import Bundle, interface, save
-from signalstorm.agents.learnt import Learnt
+from signalstorm.agents.bundle import interface, save
+from signalstorm.agents.policy import Policy
 from signalstorm.agents.steering import Static, Steering
 from signalstorm.envs.families import VARIANTS
-from signalstorm.envs.model import scenario_file, yaml_lines
-from signalstorm.envs.model.errors import ABSENT, RunError, wrong_input
+from signalstorm.envs.loop import Loop
+from signalstorm.envs.model import scenario_file, validation, yaml_lines
+from signalstorm.envs.model.errors import ABSENT, RunError, located, wrong_input
+from signalstorm.envs.model.metrics import outcomes
 from signalstorm.envs.options import Options
 from signalstorm.envs.registry import options_of, parse_id
 from signalstorm.experiments.evaluate import StormSet
@@ -31,7 +33,6 @@ from signalstorm.experiments.run_folder import RunFolder, installed_versions, mo
 from signalstorm.experiments.training_file import TrainingFile, list_trainings, load_training
 
 if TYPE_CHECKING:
-    from signalstorm.agents.policy import Policy
     from signalstorm.agents.ppo import Learner
 
 _log = logging.getLogger(__name__)
@@ -168,13 +169,26 @@ def train(
         file = own_training(environment)
         environment = environment_of(named, file.options)
     given = {"timesteps": timesteps, "rows": rows, "seed": seed, "environment": named}
-    plain = file.model_dump(mode="json") | {name: value for name, value in given.items() if value is not None}
-    file = TrainingFile.model_validate(plain)
+    file = _with(file, {name: value for name, value in given.items() if value is not None})
     folder = Path(out) if out is not None else Path(RUNS) / f"{environment.name}-{file.seed}"
     ppo = _library()
     with RunFolder(folder) as run:
         _claim(run, environment, file)
         return _Training(run, environment, file, ppo, told).run()
+
+
+def _with(file: TrainingFile, given: Mapping[str, Any]) -> TrainingFile:
+    """Return a training with the arguments of a command, and with minibatches that divide what other rows gather."""
+    plain = file.model_dump(mode="json") | dict(given)
+    rows = plain["rows"]
+    if "rows" in given and isinstance(rows, int) and rows > 0:
+        gathered, most = rows * file.learning.steps, file.learning.batch_size
+        sizes = [size for size in range(2, min(most, gathered) + 1) if gathered % size == 0]
+        plain["learning"] = {**plain["learning"], "batch_size": max(sizes, default=most)}
+    checked, findings = validation.validate(plain, TrainingFile)
+    if checked is None:
+        raise located(findings, "training")
+    return checked
 
 
 def _library() -> Any:
@@ -245,6 +259,7 @@ class _Training:
             self._resume(learner)
             self._since = time.monotonic()
             learner.learn(self._ppo.Watch(self._after_update))
+            self._spent += time.monotonic() - self._since
             self._judge(learner)
         finally:
             self._keep(learner)
@@ -254,6 +269,8 @@ class _Training:
     def _resume(self, learner: "Learner") -> None:
         numbers = learner.restore(self._run.path)
         if numbers is None:
+            if (self._run.path / EVALUATIONS).exists():
+                _log.warning("the checkpoint in %s is damaged or missing: the training starts over", self._run.path)
             return
         self._rows = list(numbers["evaluations"])
         self._spent, self._updates = float(numbers["seconds"]), int(numbers["rollouts"])
@@ -276,7 +293,7 @@ class _Training:
         if self._rows and self._rows[-1]["steps"] == learner.steps:
             return
         policy = learner.policy()
-        judged = judge(run_loop_of(self._learnt(policy), self._storms, self._options))
+        judged = judge(play(policy, self._options, self._storms))
         self._rows.append({"steps": learner.steps, "seconds": round(self._spent, 3), **vars(judged)})
         learner.log({f"eval/{name}": value for name, value in vars(judged).items()})
         self._run.note(f"step {learner.steps}: restricted mean {judged.rmst_s:.1f} s, lost {judged.lost_h:.4f} h")
@@ -284,9 +301,6 @@ class _Training:
             self._best = judged
             save(self._run.path / POLICY, policy, self._facts())
         self._write_evaluations()
-
-    def _learnt(self, policy: "Policy") -> Learnt:
-        return Learnt(Bundle(policy, self._facts(), self._run.path), self._options)
 
     def _facts(self) -> dict[str, Any]:
         return facts_of(self._environment, self._file)
@@ -324,9 +338,7 @@ class _Training:
 
 def facts_of(environment: Environment, file: TrainingFile) -> dict[str, Any]:
     """Return what a bundle says of itself, in JSON's own types."""
-    from signalstorm.envs.loop import Loop
-
-    loop = Loop(replace(environment.options), 1, 1)
+    loop = Loop(environment.options, 1, 1)
     names = tuple(feature.name for feature in loop.features.list)
     return {
         **interface(environment.options, names, loop.actuator.low, loop.actuator.high),
@@ -339,6 +351,27 @@ def facts_of(environment: Environment, file: TrainingFile) -> dict[str, Any]:
         "versions": installed_versions(),
         "model": model_hash(),
     }
+
+
+def play(policy: Policy, options: Options, storms: StormSet) -> LoopResult:
+    """Let a policy play storms to their horizon, each in a row of its own environment.
+
+    Args:
+        policy: The policy; what it does is deterministic.
+        options: Its environment.
+        storms: The storms.
+    """
+    rows = len(storms.numbers)
+    loop = Loop(replace(options, early_end=False), rows)
+    loop.start(range(rows), storms.numbers)
+    state, changed = policy.start(rows), []
+    for _ in range(options.episode_steps):
+        before = loop.values
+        actions, state = policy.act(loop.observe(), state)
+        loop.step(actions)
+        changed.append((loop.values != before).any(axis=1))
+    interval_s = options.interval_steps * loop.batch.dt
+    return LoopResult(storms, outcomes(loop.batch), np.array(changed), interval_s)
 
 
 def run_loop_of(steering: Steering, storms: StormSet, options: Options) -> LoopResult:

@@ -30,7 +30,12 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'signalstorm' has no attribute {name!r}")
     module, attribute = _PUBLIC[name].split(":")
-    value = getattr(import_module(module), attribute)
+    try:
+        value = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name not in ("stable_baselines3", "sb3_contrib", "torch"):
+            raise
+        raise ImportError(f"{name} needs the extra `rl`: pip install 'signalstorm[rl]'") from error
     globals()[name] = value
     return value
 

@@ -209,3 +209,18 @@ def test_wrong_options_are_refused_by_name() -> None:
     rows.reset(seed=0)
     with pytest.raises(ValueError, match="one truth value per row"):
         rows.reset(options={"reset_mask": np.zeros(3, bool)})
+
+
+@pytest.mark.parametrize(
+    ("mode", "action"),
+    [("ratio", np.zeros(2)), ("ratio", np.array([np.nan])), ("discrete", np.int64(7)), ("discrete", np.float64(0.5))],
+)
+def test_a_wrong_action_is_refused_and_leaves_the_storm_as_it_was(mode: str, action: Any) -> None:
+    env = StormEnv("AttachLte", "Easy", action_mode=mode)
+    other = StormEnv("AttachLte", "Easy", action_mode=mode)
+    env.reset(seed=3)
+    other.reset(seed=3)
+    with pytest.raises(ValueError, match="actions must"):
+        env.step(action)
+    right: Any = np.array([0.5], np.float32) if mode == "ratio" else np.int64(3)
+    np.testing.assert_array_equal(env.step(right)[0], other.step(right)[0])

@@ -77,3 +77,36 @@ def test_environments_find_their_trainings() -> None:
     assert own_training(environment_of("site-loss")) == TrainingFile()
     with pytest.raises(InputError, match="names no environment"):
         train(training=TrainingFile())
+
+
+def test_policies_on_many_knobs_are_trained_and_judged_too(tmp_path: Path) -> None:
+    plain = SMALL.model_dump(mode="json") | {"environment": "AttachLte", "timesteps": 128}
+    result = train(training=TrainingFile.model_validate(plain), out=tmp_path)
+    assert result.policy.rmst_s > 0
+    scenario = scenario_file.load("lab-pcrf")
+    policy = contestants.find(tmp_path, scenario)
+    with pytest.raises(InputError, match="a comparison moves only nop_rate"):
+        run_loop(policy, StormSet(scenario, (20_000,), vary=True))
+
+
+def test_numbers_of_the_command_line_are_checked_like_those_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="seed"):
+        train(training=SMALL, out=tmp_path, seed=-1)
+    with pytest.raises(InputError, match="timesteps"):
+        train(training=SMALL, out=tmp_path, timesteps=0)
+    with pytest.raises(InputError, match="rows"):
+        train(training=SMALL, out=tmp_path, rows=0)
+
+
+def test_other_rows_get_minibatches_that_fit(tmp_path: Path) -> None:
+    train(training=SMALL, out=tmp_path, rows=7, timesteps=56)
+    assert "batch_size: 56" in (tmp_path / "training.yaml").read_text()
+
+
+def test_a_damaged_checkpoint_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    train(training=SMALL, out=tmp_path, timesteps=128)
+    content = bytearray((tmp_path / "checkpoint.safetensors").read_bytes())
+    content[-3] ^= 1
+    (tmp_path / "checkpoint.safetensors").write_bytes(bytes(content))
+    train(training=SMALL, out=tmp_path, timesteps=128)
+    assert "starts over" in caplog.text

@@ -29,9 +29,9 @@ def evaluate(
 ) -> None:
     """Run controllers, settings or policies over held-out storms, beside the present and the best static setting.
 
-    Controllers: present, vendor-default, vendor-advice, best-static, staged-release, aimd, dra-bands, ddn-additive,
-    doic-loss, doic-rate, sip-rate, codel, dagor, breakwater, pid, constant-gain, rate-matching, clairvoyant; those that
-    do not apply to a scenario's knob say why.
+    Controllers: present, vendor-default, vendor-advice, vendor-advice-mean, best-static, staged-release, aimd,
+    dra-bands, ddn-additive, doic-loss, doic-rate, sip-rate, codel, dagor, breakwater, pid, constant-gain,
+    rate-matching, clairvoyant; those that do not apply to a scenario's knob say why.
     """
     from signalstorm.envs.model import scenario_file
     from signalstorm.experiments import contestants
