@@ -58,6 +58,7 @@ class Loop:
         """
         self.options = options
         self.rows = rows
+        self._space = action_space(options.knobs, options.action_mode)
         self.actuator = Actuator(
             options.scenario,
             options.knobs,
@@ -101,7 +102,7 @@ class Loop:
     @property
     def action_space(self) -> spaces.Space[Any]:
         """The space of one agent's actions."""
-        return action_space(self.options.knobs, self.options.action_mode)
+        return self._space
 
     @property
     def episode_steps(self) -> npt.NDArray[np.int64]:
