@@ -1,5 +1,6 @@
 """What a control law is: from what is seen around a knob, the rate that should go through it next."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ LIMITING = 0.9
 
 
 @dataclass(frozen=True)
-class Law:
+class Law(ABC):
     """A law with its parameters; what it remembers of a storm lies in an array of the caller's."""
 
     healthy_share: float = 0.02
@@ -39,6 +40,7 @@ class Law:
         """Return why the law does not apply to a plant; empty where it does."""
         return "" if plant.is_rate else f"{self.name} sets a rate of requests, and {plant.knob} lets none through"
 
+    @abstractmethod
     def wanted(self, view: View, memory: Floats) -> Floats:
         """Return the rate wanted next, NaN to leave the knob alone, shape (rows,) [1/s].
 
@@ -46,7 +48,6 @@ class Law:
             view: What was seen of the latest interval.
             memory: What the law has kept, shape (`memory`, rows); it may write there.
         """
-        raise NotImplementedError
 
     def congested(self, view: View) -> Flags:
         """Tell where the network behind the knob is overloaded: an alarm is up, or too many attempts fail."""
