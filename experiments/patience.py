@@ -19,7 +19,7 @@ def fails_sooner(target: Mapping[str, KnobValue], other: Mapping[str, KnobValue]
         target: The setting to come.
         other: The setting in force.
     """
-    now_s, then_s = _endures_s(other), _endures_s(target)
+    now_s, then_s = endures_s(other), endures_s(target)
     if now_s is None or then_s is None or then_s >= now_s:
         return
     most = round(KNOBS["max_assoc_retx"].high)
@@ -33,17 +33,17 @@ def fails_sooner(target: Mapping[str, KnobValue], other: Mapping[str, KnobValue]
         return
     minute = retransmissions_for(target, _MINUTE_S)
     at_least = "" if minute is None or then_s >= _MINUTE_S else f"max_assoc_retx={minute} would keep it for a minute, "
-    longest = _endures_s({**target, "max_assoc_retx": most})
+    longest = endures_s({**target, "max_assoc_retx": most})
     yield f"{text}; {at_least}max_assoc_retx={most}, the most that is legal, for {longest:g} s"
 
 
 def retransmissions_for(setting: Mapping[str, KnobValue], seconds: float) -> int | None:
     """Return the least legal `max_assoc_retx` with which an association endures a time, None if none does."""
     legal = range(round(KNOBS["max_assoc_retx"].low), round(KNOBS["max_assoc_retx"].high) + 1)
-    return next((n for n in legal if (_endures_s({**setting, "max_assoc_retx": n}) or 0.0) >= seconds), None)
+    return next((n for n in legal if (endures_s({**setting, "max_assoc_retx": n}) or 0.0) >= seconds), None)
 
 
-def _endures_s(setting: Mapping[str, KnobValue]) -> float | None:
+def endures_s(setting: Mapping[str, KnobValue]) -> float | None:
     """Return the time of silence after which an association that worked fails [s]; None without links."""
     if any(name not in setting for name in _NEEDED):
         return None

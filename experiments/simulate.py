@@ -165,6 +165,7 @@ class SimulationResult:
                     "rx": _median(o.link_rx[name]),
                     "share": _median(share),
                     "resent": _median(o.link_resent[name]),
+                    "lost": _median(o.link_lost[name]),
                     "congested_s": _median(o.link_congested_s[name]),
                 }
             )

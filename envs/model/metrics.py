@@ -67,6 +67,8 @@ class Outcomes:
     """Answers received on each signalling link."""
     link_resent: dict[str, Floats]
     """Messages sent again on each signalling link although they had arrived."""
+    link_lost: dict[str, Floats]
+    """Messages discarded at each signalling link: its queue was full, its path dead, or the link was reset."""
     link_congested_s: dict[str, Floats]
     """Time for which each link's alarm was up [s]."""
     core: dict[str, Floats]
@@ -139,6 +141,7 @@ def outcomes(batch: Batch) -> Outcomes:
         link_tx={name: links[i, layout.L_SUM_TX] for i, name in enumerate(names_of_links)},
         link_rx={name: links[i, layout.L_SUM_RX] for i, name in enumerate(names_of_links)},
         link_resent={name: links[i, layout.L_RESENT] for i, name in enumerate(names_of_links)},
+        link_lost={name: links[i, layout.L_SUM_LOST] for i, name in enumerate(names_of_links)},
         core=core_outcomes(batch),
         peers=peer_outcomes(batch),
         link_congested_s={name: links[i, layout.L_SUM_CONGESTED] * dt for i, name in enumerate(names_of_links)},
