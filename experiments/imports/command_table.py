@@ -27,6 +27,7 @@ from signalstorm.experiments.imports.grammar import (
     SGSN,
     SGSN_GATE,
     SGSN_GLOBAL,
+    SGTP,
     SGW,
     Command,
     Quantity,
@@ -226,20 +227,20 @@ _CONGESTION = (
 
 _SIGNALLING = (
     _command(
-        EGTP,
+        f"{EGTP} {SGTP}",
         "gtpc retransmission-timeout-ms",
         r" (?P<gtpc_timeout_ms>\d+)",
         gtpc_timeout_ms=Quantity("ms", low=1000, high=20000, default=5000),
     ),
     _command(
-        EGTP,
+        f"{EGTP} {SGTP}",
         "gtpc retransmission-timeout",
         r" (?P<gtpc_timeout_ms>\d+)",
         slot="gtpc retransmission-timeout-ms",
         gtpc_timeout_ms=Quantity("ms", factor=1000, low=1, high=20, default=5000),
     ),
     _command(
-        EGTP,
+        f"{EGTP} {SGTP}",
         "gtpc max-retransmissions",
         r" (?P<gtpc_retries>\d+)",
         gtpc_retries=Quantity("repeats", high=15, default=4),

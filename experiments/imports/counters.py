@@ -209,7 +209,7 @@ def _wide(
         rule = "the times do not lie at one distance, so the length of an interval is not known"
         faults.append(Fault(table.file, None, times, rule, ABSENT, "give --interval in seconds"))
     if end_marks is None:
-        rule = "is ambiguous: does a time mark the start or the end of its interval?"
+        rule = "is ambiguous: a time may mark the start or the end of its interval"
         faults.append(Fault(table.file, None, times, rule, ABSENT, "give --marks start or --marks end"))
     parts: list[tuple[str, Meaning, list[float | None]]] = []
     for name in table.header:
@@ -251,7 +251,7 @@ def _questions(
         way_out = f"give --column '{name}={meaning.quantity}:count:stp2/slc4', with the scenario's name of it"
         yield Fault(table.file, line, name, "does not say of which link or STP it is", ABSENT, way_out)
     if meaning.unit is None:
-        yield Fault(table.file, line, name, "is ambiguous: a count per interval, or a rate?", ABSENT, give)
+        yield Fault(table.file, line, name, "is ambiguous: it may be a count per interval or a rate", ABSENT, give)
         return
     known = [value for value in values if value is not None]
     whole = all(value.is_integer() for value in known)

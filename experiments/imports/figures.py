@@ -94,14 +94,14 @@ def _figure(file: str, line: int, name: str, value: float | None, unit: str) -> 
     if rto is not None:
         return _limit(file, line, f"rto-{rto['which'].lower()}", value, unit)
     if _QUEUE.search(name) and name.lower() not in FIGURES:
-        rule = f"is ambiguous: which mark of the links' queue is {value:,.0f}?"
+        rule = f"is ambiguous: {value:,.0f} may be either mark of the links' queue"
         way_out = (
             "name it queue start (above it a link is congested), queue stop (at or below it no more) or queue discard "
             "(beyond it messages are lost); 8,000 and 5,000 are two marks of one queue, discard and stop"
         )
         return Fault(file, line, name, rule, ABSENT, way_out)
     if _MESSAGES.search(name.strip()):
-        rule = f"is ambiguous: are {value:g} messages per attach counted one way or both ways?"
+        rule = f"is ambiguous: {value:g} messages per attach may be counted one way or both ways"
         way_out = "name it messages per attach one way (4 by the GPRS procedure) or both ways (8)"
         return Fault(file, line, name, rule, ABSENT, way_out)
     known = name.strip().lower().replace("_", " ")

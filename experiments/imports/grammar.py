@@ -12,12 +12,15 @@ ROOT = "config"
 """The mode in which a running configuration begins: global configuration."""
 CONTEXT, PSP, PEER_SERVER, SS7 = "context", "psp", "peer-server", "ss7-domain"
 MME, EGTP, POLICY, IMS = "mme-service", "egtp-service", "policy-control", "ims-auth-service"
+SGTP = "sgtp-service"
 SGSN, GPRS, GMM, SGW, MAP = "sgsn-service", "gprs-service", "gmm", "sgw-service", "map-service"
 SCTP, FAILURE, PROFILE, ENDPOINT = "sctp-param-template", "failure-handling-template", "profile", "diameter-endpoint"
 CHARGING, CREDIT = "active-charging", "credit-control"
 LTE, SGSN_GLOBAL, SGSN_CONGESTION, CALL_CONTROL, RLF = "lte-policy", "sgsn-global", "congestion", "call-control", "rlf"
 OTHER = "other"
 """A block that no knob depends on."""
+SERVICE = "service"
+"""A service that no knob depends on; it has commands of its own that begin with the same words."""
 
 MME_GATE = "network-overload-protection mme-new-connections-per-second"
 """How the gate's line of an MME begins."""
@@ -81,6 +84,7 @@ OPENERS = (
     _opener(ROOT, rf"context {_NAME}", CONTEXT),
     _opener(CONTEXT, rf"mme-service {_NAME}", MME),
     _opener(CONTEXT, rf"egtp-service {_NAME}", EGTP),
+    _opener(CONTEXT, rf"sgtp-service {_NAME}", SGTP),
     _opener(CONTEXT, rf"ims-auth-service {_NAME}", IMS),
     _opener(IMS, r"policy-control", POLICY),
     _opener(CONTEXT, rf"sgsn-service {_NAME}", SGSN),
@@ -106,12 +110,20 @@ OPENERS = (
     _opener(
         f"{ROOT} {CHARGING} {CONTEXT} {SS7} {PEER_SERVER} {MME} {SGSN} {GPRS} {SGW} {EGTP} {ENDPOINT} {LTE} "
         f"{SGSN_GLOBAL}",
-        r"(?:interface|subscriber|apn|aaa group|port|card|gtpp group|gtpu-service|pgw-service|ggsn-service|"
+        r"(?:interface|subscriber|apn|aaa group|port|card|gtpp group|"
         r"access-list|ip access-list|ipv6 access-list|route-map|router|radius|"
-        r"local-policy-service|operator-policy|apn-profile|imei-profile|administrator|crypto|sccp-network|global-title-translation|"
-        r"linkset|sgs-service|hss-peer-service|ruledef|rulebase|charging-action|server) "
+        r"operator-policy|apn-profile|imei-profile|administrator|crypto|sccp-network|global-title-translation|"
+        r"linkset|ruledef|rulebase|charging-action|server) "
         r"(?P<name>\S.*?)",
         OTHER,
+    ),
+    _opener(
+        f"{ROOT} {CONTEXT}",
+        r"(?:gtpu-service|pgw-service|ggsn-service|local-policy-service|sgs-service|hss-peer-service|"
+        r"saegw-service|iups-service|gs-service|location-service|hnbgw-service|henbgw-access-service|"
+        r"henbgw-network-service|epdg-service|samog-service|lma-service|mag-service|ha-service|fa-service|"
+        r"lns-service|lac-service|pdsn-service|ipsg-service|dhcp-service|dhcpv6-service) (?P<name>\S.*?)",
+        SERVICE,
     ),
 )
 """Lines that enter modes. Those of `OTHER` are known only so that their ``exit`` closes nothing else."""

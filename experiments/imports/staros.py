@@ -25,6 +25,7 @@ _JOINED = 3
 """A command may have been broken into so many lines more by the width of a terminal."""
 _EXIT = re.compile(r"#?\s?exit", re.IGNORECASE)
 _BACK = re.compile(r"(?P<word>no|default) (?P<rest>\S.*)", re.IGNORECASE)
+_FOREIGN = (grammar.OTHER, grammar.SERVICE)
 _OPENERS = [(opener, re.compile(rf"{opener.form.pattern}(?: -noconfirm)?", re.IGNORECASE)) for opener in OPENERS]
 _FORMS = {id(command): re.compile(command.form.pattern, re.IGNORECASE) for command in COMMANDS}
 _BY_WORD: dict[str, list[Command]] = defaultdict(list)
@@ -174,7 +175,7 @@ class _Reader:
             depth = self._reach(opener.inside) if match else None
             if match is None or depth is None:
                 continue
-            if opener.mode == grammar.OTHER and self._known(line.text):
+            if opener.mode in _FOREIGN and self._known(line.text):
                 continue
             self._ended = False
             del self._stack[depth + 1 :]
@@ -182,7 +183,7 @@ class _Reader:
             if match.groupdict().get("variant"):
                 self.variants[name] = match["variant"]
             self._stack.append(_Block(opener.mode, name, line.indent, line.number))
-            if opener.mode != grammar.OTHER:
+            if opener.mode not in _FOREIGN:
                 self.blocks.append((line.number, self._modes()))
             return True
         return False
@@ -200,7 +201,7 @@ class _Reader:
         for depth in range(len(self._stack) - 1, -1, -1):
             if self._stack[depth].kind in modes:
                 return depth
-            if self._stack[depth].kind == grammar.OTHER and self._by_indent:
+            if self._stack[depth].kind in _FOREIGN and self._by_indent:
                 return None  # what stands in a foreign block, by its indentation, belongs to it
         return None
 
@@ -232,7 +233,7 @@ class _Reader:
 
     def _outside(self, line: Line, known: Sequence[Command]) -> int:
         """Note a command whose mode is not open; many modes have commands that begin with common words."""
-        if all(command.common for command in known):
+        if all(command.common for command in known) or self._stack[-1].kind == grammar.SERVICE:
             self.unknown.append(line)
             return 1
         self.misplaced += 1

@@ -65,7 +65,7 @@ def test_attaches_that_cannot_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (ATTACHES.replace(" (count)", ""), "ambiguous: a count per interval, or a rate"),
+        (ATTACHES.replace(" (count)", ""), "ambiguous: it may be a count per interval or a rate"),
         (ATTACHES.replace("2G attach requests", "things"), "names no known quantity"),
         (ATTACHES.replace("hour ending", "hour"), "start or the end of its interval"),
         (PSP4.replace("SLC 4 of STP 2 tx", "SLC 4 tx"), "of which link or STP"),

@@ -41,6 +41,20 @@ def test_every_family_is_understood_with_its_line_and_its_unit() -> None:
     assert "msg-type credit-control-initial failure-type any" in slots
 
 
+@pytest.mark.parametrize("kind", ["sgtp-service", "iups-service", "saegw-service", "ggsn-service"])
+def test_gtp_of_another_service_is_not_the_mmes(kind: str) -> None:
+    """An SGSN's GTP service has the commands of an eGTP service; they stand in no wrong place and set no knob."""
+    block = f"    {kind} gn\n      gtpc retransmission-timeout 7\n      gtpc max-retransmissions 1\n    exit\n"
+    found = parsed(RUNNING.replace("    sgsn-service sgsn1\n", f"{block}    sgsn-service sgsn1\n"))
+    assert not found.troubles
+    assert values(found, "gprs") == SGSN
+    assert values(found, "eps") == MME
+    understood = [s.shown for s in found.statements if s.modes and s.modes[-1].name == "gn"]
+    assert (understood == ["gtpc_timeout_ms = 7 units of 1000 ms = 7000 ms", "gtpc_retries = 1 repeats"]) == (
+        kind == "sgtp-service"
+    )
+
+
 def test_unknown_lines_are_listed() -> None:
     found = parsed(RUNNING)
     assert "cli hidden" in [line.text for line in found.unknown]
