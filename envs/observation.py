@@ -227,8 +227,7 @@ class Observer:
 
     def _level(self, name: str, unit: str, block: int, row: int) -> None:
         """Add a level that is a row of a block as it stands."""
-        at = self._row(block, row)
-        self._levels[name] = (unit, lambda raw: raw[at])
+        self._levels[name] = (unit, _AsItStands(self._row(block, row)))
 
     def _add_attaches(self) -> None:
         table, topology = self._batch.plan.table, self._batch.scenario.topology
@@ -242,7 +241,7 @@ class Observer:
             self._counters[name] = tuple(self._row(live, row, final) for row in rows)
         without = self._row(live, layout.K_WITHOUT, final)
         population = self._column_of_population()
-        self._levels[REGISTERED] = ("subscribers", lambda raw: population - raw[without])
+        self._levels[REGISTERED] = ("subscribers", _Registered(population, without))
 
     def _column_of_population(self) -> Floats:
         """Return the subscribers of each row; nothing changes them."""
@@ -257,7 +256,7 @@ class Observer:
                 continue
             final = int(plan.table[layout.P_FINAL]) + (layout.K_COUNT + number * layout.Q_COUNT) * plan.tile
             places = [self._row(live, row, final) for row in _WAITING]
-            level = _waiting(*places)
+            level = _Waiting(*places)
             if name == "gate":
                 self._levels[GATE_QUEUE] = ("requests", level)
                 continue
@@ -280,10 +279,10 @@ class Observer:
             self._counters[sent(name)] = (self._row(block, layout.L_SUM_TX),)
             self._counters[received(name)] = (self._row(block, layout.L_SUM_RX),)
             rows = (layout.L_ADMITTED, layout.L_SERVED, layout.L_PEER)
-            self._levels[queued(name)] = ("messages", _unacknowledged(*(self._row(block, row) for row in rows)))
+            self._levels[queued(name)] = ("messages", _Unacknowledged(*(self._row(block, row) for row in rows)))
             self._level(f"{name} congested", "alarm", block, layout.L_CONGESTED)
             state = self._row(block, layout.L_DOWN)
-            self._levels[f"{name} down"] = ("alarm", _is_down(state))
+            self._levels[f"{name} down"] = ("alarm", _IsDown(state))
         for total, unit in ((sent(), RATE), (received(), RATE), (queued(), "messages")):
             self._sums[total] = (unit, tuple(total.replace("links", name, 1) for name in names))
         for total in (CONGESTED, DOWN):
@@ -308,16 +307,57 @@ class Observer:
                 self._counters[passed(message)] = (self._row(own, core.B_SUM_PASSED + m),)
 
 
-def _waiting(admitted: int, served: int, deadline: int) -> Level:
-    """Return entries of a queue that are neither served nor timed out."""
-    return lambda raw: raw[admitted] - np.maximum(raw[served], raw[deadline])
+# Levels are objects, not functions within functions, so that an environment can be pickled.
+@dataclass(frozen=True)
+class _AsItStands:
+    """A row of a block."""
+
+    row: int
+
+    def __call__(self, raw: Floats) -> Floats:
+        return np.asarray(raw[self.row])
 
 
-def _unacknowledged(admitted: int, served: int, peer: int) -> Level:
-    """Return messages of a link that its peer has not taken."""
-    return lambda raw: raw[admitted] - raw[served] - raw[peer]
+@dataclass(frozen=True)
+class _Registered:
+    """Subscribers less those without registration."""
+
+    population: Floats
+    without: int
+
+    def __call__(self, raw: Floats) -> Floats:
+        return np.asarray(self.population - raw[self.without])
 
 
-def _is_down(state: int) -> Level:
-    """Return 1 where a link is known to be out of service."""
-    return lambda raw: (raw[state] == 1.0).astype(np.float64)
+@dataclass(frozen=True)
+class _Waiting:
+    """Entries of a queue that are neither served nor timed out."""
+
+    admitted: int
+    served: int
+    deadline: int
+
+    def __call__(self, raw: Floats) -> Floats:
+        return np.asarray(raw[self.admitted] - np.maximum(raw[self.served], raw[self.deadline]))
+
+
+@dataclass(frozen=True)
+class _Unacknowledged:
+    """Messages of a link that its peer has not taken."""
+
+    admitted: int
+    served: int
+    peer: int
+
+    def __call__(self, raw: Floats) -> Floats:
+        return np.asarray(raw[self.admitted] - raw[self.served] - raw[self.peer])
+
+
+@dataclass(frozen=True)
+class _IsDown:
+    """1 where a link is known to be out of service."""
+
+    state: int
+
+    def __call__(self, raw: Floats) -> Floats:
+        return np.asarray(raw[self.state] == 1.0, np.float64)

@@ -1,5 +1,7 @@
 """Every id through the checks of Gymnasium, and rows of a batch against single environments."""
 
+import copy
+import pickle
 import warnings
 from typing import Any
 
@@ -12,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 import signalstorm
 from signalstorm.envs import families
 from signalstorm.envs.loop import Loop
+from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.registry import options_of
 from signalstorm.envs.storm import StormEnv
 from signalstorm.envs.vector import StormVectorEnv
@@ -153,6 +156,26 @@ def test_other_ways_to_reset(mode: AutoresetMode) -> None:
     assert not loop_of(rows).storms.steps.any()
 
 
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"])
+def test_copies_go_on_like_the_original(name: str, again: Any) -> None:
+    env = gym.make(name, render_mode="ansi")
+    env.reset(seed=1)
+    env.step(np.array([0.5], np.float32))
+    other = again(env)
+    for action in (-0.2, 0.3):
+        expected, found = (one.step(np.array([action], np.float32)) for one in (env, other))
+        np.testing.assert_array_equal(found[0], expected[0])
+        assert found[1:] == expected[1:]
+    assert other.render() == env.render()
+    rows = gym.make_vec(name, num_envs=2)
+    rows.reset(seed=1)
+    actions = rows.action_space.sample()
+    expected, found = (one.step(actions) for one in (rows, again(rows)))
+    for left, right in zip(found[:4], expected[:4], strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
 def test_statistics_wrappers_of_gymnasium_work_on_the_rows() -> None:
     rows = gym.wrappers.vector.RecordEpisodeStatistics(
         gym.make_vec("signalstorm/AttachLteEasy-v0", num_envs=3, max_episode_steps=4)
@@ -201,13 +224,13 @@ def test_populations_of_any_size_cost_alike() -> None:
 
 
 def test_wrong_options_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="whole number"):
+    with pytest.raises(InputError, match="whole number"):
         gym.make("signalstorm/AttachLteEasy-v0").reset(options={"storm": -1})
     rows = gym.make_vec("signalstorm/AttachLteEasy-v0", num_envs=2)
     with pytest.raises(ValueError, match="one seed per row"):
         rows.reset(seed=[1, 2, 3])  # type: ignore[arg-type]
     rows.reset(seed=0)
-    with pytest.raises(ValueError, match="one truth value per row"):
+    with pytest.raises(InputError, match="one truth value per row"):
         rows.reset(options={"reset_mask": np.zeros(3, bool)})
 
 
