@@ -1,14 +1,17 @@
 """From a family and a variant, or any scenario, to the complete options of an environment."""
 
+import difflib
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, get_args
 
 from signalstorm.envs.actions import ActionMode, Limits
+from signalstorm.envs.arguments import is_number, is_storm, is_whole
 from signalstorm.envs.families import FAMILIES, HARD_INTERVALS, NAMESPACE, VARIANTS, Family, ids
 from signalstorm.envs.model import scenario_file
-from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
+from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, Shown, located, wrong_input
 from signalstorm.envs.model.knobs import validate
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
@@ -49,51 +52,103 @@ def parse_id(name: str) -> tuple[Family, str] | None:
     return None
 
 
-def options_of(family: str, variant: str = "", **changes: Any) -> Options:
+def resolve_id(name: str) -> tuple[str, str]:
+    """Return the family and variant of an id; what is none must be a scenario's name or path, without a variant.
+
+    Raises:
+        InputError: If it is neither, with what it is nearest to.
+    """
+    parsed = parse_id(name)
+    if parsed is not None:
+        return parsed[0].name, parsed[1]
+    known = [full for full, _, _ in ids()]
+    if name.startswith((f"{NAMESPACE}/", f"{NAMESPACE}:")):
+        close = difflib.get_close_matches(name.rpartition(":")[2], known, n=3)
+        raise wrong_input("there is no such environment", name, _meant(close, known), key="environment")
+    try:
+        scenario_file.read(name)
+    except InputError:
+        close = difflib.get_close_matches(name, [*map(_short, known), *scenario_file.list_names()], n=3)
+        if "/" in name or name.endswith((".yaml", ".yml")) or not close:
+            raise
+        raise wrong_input("there is no such environment or scenario", name, _meant(close, known)) from None
+    return name, ""
+
+
+def _meant(close: Sequence[str], known: Sequence[str]) -> str:
+    return f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
+
+
+def _short(name: str) -> str:
+    """Return an id without namespace and version."""
+    return name.partition("/")[2].rpartition("-")[0]
+
+
+def options_of(family: str, variant: str = "", *, beside: Sequence[Finding] = (), **changes: Any) -> Options:
     """Return the options of an environment.
 
     Args:
         family: A family's name, or a scenario's name or path.
         variant: A variant's name; empty for the plain one.
+        beside: What else was found to be wrong with the call, to be reported together.
         **changes: What differs from it, see `StormEnv`.
 
     Raises:
         InputError: With everything that is wrong.
     """
-    _refuse_unknown(changes)
-    known = FAMILIES.get(family)
-    if known is not None:
-        options = _of_family(known, variant, changes.pop("scenario", None))
-    else:
-        _one_of("variant", variant, VARIANTS)
-        options = _varied(_of_scenario(_loaded(changes.pop("scenario", family))), variant)
-    return _changed(options, changes)
+    scenario = changes.get("scenario")
+    given = {name: value for name, value in changes.items() if name in _CHANGES and name != "scenario"}
+    findings = [*beside, *_unknown(changes), *_scenario_faults(family, variant, scenario)]
+    faults: list[Fault] = []
+    options = None
+    if not any(finding.key in ("variant", "scenario") for finding in findings):
+        try:
+            options = _basis(family, variant, scenario)
+        except InputError as error:
+            faults += error.faults
+    findings += [finding for name, value in given.items() if (finding := _fault(name, value, options)) is not None]
+    if findings:
+        faults += located(findings, "environment").faults
+    if faults or options is None:
+        raise InputError(faults)
+    return _changed(options, given)
 
 
-def _refuse_unknown(changes: Mapping[str, Any]) -> None:
-    found = [
+def _unknown(changes: Mapping[str, Any]) -> list[Finding]:
+    return [
         Finding((name,), "an environment has no such argument", ABSENT, nearest(name, _CHANGES))
         for name in changes
         if name not in _CHANGES
     ]
-    if found:
-        raise located(found, "environment")
 
 
-def _one_of(name: str, value: Any, known: Sequence[str]) -> None:
-    if value not in known:
-        words = [word for word in known if word]
+def _scenario_faults(family: str, variant: str, scenario: Any) -> list[Finding]:
+    """Return what is wrong with the words for the variant and the scenario."""
+    words = [word for word in VARIANTS if word]
+    found = []
+    if variant not in VARIANTS:
         rule = f"must be one of {', '.join(words)}"
-        raise located([Finding((name,), rule, Shown(repr(value)), nearest(str(value), words))], "environment")
+        found.append(Finding(("variant",), rule, Shown(repr(variant)), nearest(str(variant), words)))
+    if not isinstance(scenario, str | os.PathLike | Scenario | None):
+        rule = "must be a scenario, or the name or path of one"
+        found.append(Finding(("scenario",), rule, Shown(repr(scenario)), "such as incident-2014"))
+    return found
+
+
+def _basis(family: str, variant: str, scenario: str | os.PathLike[str] | Scenario | None) -> Options:
+    """Return the options of a variant of a family, or of a scenario."""
+    known = FAMILIES.get(family)
+    if known is None:
+        return _varied(_of_scenario(_loaded(scenario or resolve_id(family)[0])), variant)
+    return _of_family(known, variant, scenario)
 
 
 def _loaded(scenario: str | os.PathLike[str] | Scenario) -> Scenario:
     return scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
 
 
-def _of_family(family: Family, variant: str, scenario: str | Scenario | None) -> Options:
+def _of_family(family: Family, variant: str, scenario: str | os.PathLike[str] | Scenario | None) -> Options:
     """Return the options of a variant of a family."""
-    _one_of("variant", variant, VARIANTS)
     named = {"Easy": family.easy, "Randomised": family.randomised, "BrokenKnob": family.randomised}
     chosen = _loaded(scenario or named.get(variant, family.scenario))
     return _varied(_of_scenario(chosen), variant)
@@ -145,13 +200,12 @@ _VARIANTS: Mapping[str, Callable[[Options], Options]] = {
 
 
 def _changed(options: Options, changes: Mapping[str, Any]) -> Options:
-    """Return options with the arguments of a user, each checked."""
+    """Return options with the arguments of a user, which were checked."""
     given = dict(changes)
-    findings = [finding for name, value in given.items() if (finding := _fault(name, value, options)) is not None]
-    if findings:
-        raise located(findings, "environment")
     if "knobs" in given:
         given["knobs"] = tuple(given["knobs"])
+    if "delay" in given:
+        given["delay"] = int(given["delay"])
     if "start" in given:
         given["start"] = validate(given["start"], "start")
     if "storms" in given:
@@ -164,44 +218,41 @@ def _changed(options: Options, changes: Mapping[str, Any]) -> Options:
     return replace(options, **given)
 
 
-def _fault(name: str, value: Any, options: Options) -> Finding | None:
-    """Return what is wrong with one argument."""
-    dt = options.scenario.dt
+def _fault(name: str, value: Any, options: Options | None) -> Finding | None:
+    """Return what is wrong with one argument; without options it is not known yet how long storms are."""
+    dt, horizon_s = (options.scenario.dt, options.scenario.horizon_s) if options else (0.0, math.inf)
     weights = [field.name for field in fields(Weights)]
     rules: dict[str, tuple[bool, str]] = {
         "action_mode": (value in get_args(ActionMode), f"must be one of {', '.join(get_args(ActionMode))}"),
         "control_interval_s": (
-            _is_number(value) and dt <= value <= options.scenario.horizon_s,
-            f"must lie between the step of {dt:g} s and the horizon of {options.scenario.horizon_s:g} s",
+            is_number(value) and dt <= value <= horizon_s,
+            f"must lie between the step of {dt:g} s and the horizon of {horizon_s:g} s",
         ),
-        "delay": (isinstance(value, int) and 0 <= value <= 1000, "must be a whole number of intervals, 0 to 1000"),
+        "delay": (is_whole(value) and 0 <= value <= 1000, "must be a whole number of intervals, 0 to 1000"),
         "early_end": (isinstance(value, bool), "must be true or false"),
         "vary": (isinstance(value, bool), "must be true or false"),
         "storms": (
-            isinstance(value, list | tuple)
-            and len(value) == 2
-            and all(isinstance(number, int) for number in value)
-            and 0 <= value[0] < value[1],
+            isinstance(value, list | tuple) and len(value) == 2 and all(map(is_storm, value)) and value[0] < value[1],
             "must be the first storm's number and the first beyond, 0 <= first < beyond",
         ),
         "shaping_gamma": (
-            value is None or (_is_number(value) and 0 <= value <= 1),
+            value is None or (is_number(value) and 0 <= value <= 1),
             "must be a discount from 0 to 1, or none",
         ),
         "weights": (
-            isinstance(value, Mapping) and set(value) <= set(weights) and all(map(_is_number, value.values())),
-            f"must give a number for some of {', '.join(weights)}",
+            isinstance(value, Mapping) and set(value) <= set(weights) and all(map(is_number, value.values())),
+            f"must give a finite number for some of {', '.join(weights)}",
         ),
         "knobs": (
-            isinstance(value, list | tuple) and all(isinstance(knob, str) for knob in value),
-            "must be a list of knobs' names",
+            isinstance(value, list | tuple) and all(isinstance(knob, str) for knob in value) and _differ(value),
+            "must be a list of knobs' names, each once",
         ),
         "start": (isinstance(value, Mapping), "must give values by knob"),
         **dict.fromkeys(
             _LIMITS,
             (
-                isinstance(value, Mapping) and all(_is_number(x) and x >= 0 for x in value.values()),
-                "must give numbers of at least 0 by name",
+                isinstance(value, Mapping) and all(is_number(x) and x >= 0 for x in value.values()),
+                "must give finite numbers of at least 0 by name",
             ),
         ),
     }
@@ -209,5 +260,5 @@ def _fault(name: str, value: Any, options: Options) -> Finding | None:
     return None if holds else Finding((name,), rule, Shown(repr(value)), "give a legal value")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+def _differ(words: Sequence[str]) -> bool:
+    return len(set(words)) == len(words)

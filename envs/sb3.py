@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-from signalstorm.envs.registry import parse_id
+from signalstorm.envs.registry import resolve_id
 from signalstorm.envs.render import describe
 from signalstorm.envs.vector import StormVectorEnv
 
@@ -112,6 +112,5 @@ def make_sb3_vec(env_id: str, num_envs: int = 1, **kwargs: Any) -> StormVecEnv:
     Raises:
         InputError: If an argument is not legal.
     """
-    parsed = parse_id(env_id)
-    family, variant = (parsed[0].name, parsed[1]) if parsed is not None else (env_id, "")
+    family, variant = resolve_id(env_id)
     return StormVecEnv(StormVectorEnv(family, variant, num_envs=num_envs, **kwargs))

@@ -7,6 +7,8 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
+from signalstorm.envs.announce import announce_compiling
+from signalstorm.envs.arguments import STORM, check_reset, faults_of_making
 from signalstorm.envs.loop import Loop, Result
 from signalstorm.envs.registry import options_of
 from signalstorm.envs.render import RENDER_FPS, RENDER_MODES, Screen
@@ -71,12 +73,15 @@ class StormEnv(gym.Env[Observation, Any]):
         Raises:
             InputError: If an argument is not legal.
         """
-        self.options = options_of(family, variant, **changes)
+        wrong = faults_of_making(RENDER_MODES, render_mode, threads)
+        self.options = options_of(family, variant, beside=wrong, **changes)
+        announce_compiling()
         self._loop = Loop(self.options, 1, threads)
         self.observation_space = cast(gym.Space[Observation], self._loop.observation_space)
         self.action_space = self._loop.action_space
         self.render_mode = render_mode
         self._screen = Screen(self._loop) if render_mode is not None else None
+        self._begun = False
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -91,8 +96,13 @@ class StormEnv(gym.Env[Observation, Any]):
         Args:
             seed: Seeds ``np_random``, from which storm numbers are drawn.
             options: ``storm``: the number of the storm to play.
+
+        Raises:
+            InputError: If the options are wrong; the storm that is going on stays then.
         """
+        check_reset(options)
         super().reset(seed=seed)
+        self._begun = True
         number = storm_number(self.np_random, self.options.storms, options)
         self._loop.start([0], [number])
         if self._screen is not None:
@@ -104,7 +114,13 @@ class StormEnv(gym.Env[Observation, Any]):
 
         Args:
             action: A point of the action space.
+
+        Raises:
+            ResetNeeded: If no storm was begun.
+            ValueError: If the action does not belong to the space; nothing has moved then.
         """
+        if not self._begun:
+            raise gym.error.ResetNeeded("call reset() before step()")
         result = self._loop.step(np.asarray(action)[np.newaxis])
         if self._screen is not None:
             self._screen.look()
@@ -142,16 +158,10 @@ def storm_number(
     Args:
         rng: Draws it.
         storms: The first number, and the first beyond.
-        options: ``storm``: a number, or one per row.
+        options: ``storm``: a number, or one per row, checked by `check_reset`.
         row: Which of them.
-
-    Raises:
-        ValueError: If what is asked for is no storm's number.
     """
-    asked = None if options is None else options.get("storm")
+    asked = None if options is None else options.get(STORM)
     if asked is None:
         return int(rng.integers(*storms))
-    number = asked if row is None or np.ndim(asked) == 0 else np.asarray(asked)[row]
-    if not isinstance(number, int | np.integer) or number < 0:
-        raise ValueError(f'options["storm"] must be a whole number of at least 0, but got {number!r}')
-    return int(number)
+    return int(asked if row is None or np.ndim(asked) == 0 else asked[row])

@@ -10,6 +10,8 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from signalstorm.envs.announce import announce_compiling
+from signalstorm.envs.arguments import MASK, check_reset, faults_of_making
 from signalstorm.envs.loop import Loop
 from signalstorm.envs.registry import options_of
 from signalstorm.envs.render import RENDER_FPS
@@ -60,7 +62,10 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
         Raises:
             InputError: If an argument is not legal.
         """
-        self.options = options_of(family, variant, **changes)
+        modes = self.metadata["render_modes"]
+        wrong = faults_of_making(modes, render_mode, threads, num_envs, max_episode_steps)
+        self.options = options_of(family, variant, beside=wrong, **changes)
+        announce_compiling()
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.loop = Loop(self.options, num_envs, threads)
@@ -87,10 +92,14 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
         Args:
             seed: One seed per row, or the first row's, which then rises by one per row.
             options: ``storm``: the number of the storm to play, or one per row; ``reset_mask``: the rows to reset.
+
+        Raises:
+            InputError: If the options are wrong; no row begins another storm then.
         """
+        check_reset(options, self.num_envs)
         self._seed(seed)
-        mask = None if options is None else options.get("reset_mask")
-        rows = range(self.num_envs) if mask is None else np.flatnonzero(_checked(mask, self.num_envs)).tolist()
+        mask = None if options is None else options.get(MASK)
+        rows = range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist()
         self._begin(rows, options)
         self._ended[list(rows)] = False
         return self.loop.observe(), {"storm": self.loop.storms.numbers.copy(), "_storm": np.ones(self.num_envs, bool)}
@@ -173,13 +182,6 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
         from signalstorm.envs.render import describe
 
         return (describe(self.loop, 0),)
-
-
-def _checked(mask: Any, rows: int) -> Flags:
-    found = np.asarray(mask)
-    if found.dtype != np.bool_ or found.shape != (rows,):
-        raise ValueError(f"reset_mask must hold one truth value per row, shape ({rows},), but got {found.shape}")
-    return found
 
 
 def _terms(terms: Mapping[str, npt.NDArray[np.float64]]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from signalstorm.envs.model.errors import InputError
-from signalstorm.envs.registry import options_of, parse_id
+from signalstorm.envs.registry import options_of, parse_id, resolve_id
 
 
 def test_an_id_may_be_written_short() -> None:
@@ -75,3 +75,55 @@ def test_unknown_variants_and_missing_loops_are_explained() -> None:
 def test_environments_are_registered_in_whatever_order_one_imports(order: str) -> None:
     code = f"{order}; assert 'signalstorm/CoreStormHard-v0' in gymnasium.registry"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"delay": True}, "whole number of intervals"),
+        ({"weights": {"alarms": float("inf")}}, "finite"),
+        ({"weights": {"alarms": float("nan")}}, "finite"),
+        ({"knobs": ["nop_rate", "nop_rate"]}, "each once"),
+        ({"storms": (0, 10**30)}, "first storm"),
+        ({"storms": (False, True)}, "first storm"),
+        ({"scenario": 3}, "must be a scenario, or the name or path of one"),
+        ({"largest_change": {"nop_rate": float("inf")}}, "finite"),
+        ({"control_interval_s": 10**400}, "must lie between"),
+    ],
+)
+def test_odd_values_are_named(changes: dict[str, Any], word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        options_of("IncidentSgsn", **changes)
+
+
+def test_all_faults_of_a_call_are_named_at_once() -> None:
+    with pytest.raises(InputError) as failure:
+        options_of("incident-2041", "Hrad", dleay=1, delay=True, weights={"alarms": float("nan")}, scenario=3)
+    keys = [fault.key for fault in failure.value.faults]
+    assert keys == ["dleay", "variant", "scenario", "delay", "weights"]
+    with pytest.raises(InputError, match="no such environment or scenario") as failure:
+        options_of("incident-2041", dleay=1)
+    assert [fault.key for fault in failure.value.faults] == ["", "dleay"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("signalstorm/IncidentSgsnEazy-v0", "Did you mean .*signalstorm/IncidentSgsnEasy-v0"),
+        ("signalstorm:signalstorm/DraThrotle-v0", "Did you mean .*signalstorm/DraThrottle-v0"),
+        ("IncidentSgsnRandomized", "Did you mean .*IncidentSgsnRandomised"),
+        ("incident-2015", "incident-2014"),
+        ("signalstorm:zzz", "One of: signalstorm/IncidentSgsn-v0"),
+        ("quite-another", "The packaged scenarios are"),
+        ("./nowhere.yaml", "no such file"),
+    ],
+)
+def test_a_wrong_id_suggests_the_nearest(name: str, meant: str) -> None:
+    with pytest.raises(InputError, match=meant):
+        resolve_id(name)
+
+
+def test_what_is_no_id_is_a_scenario() -> None:
+    assert resolve_id("IncidentSgsnEasy") == ("IncidentSgsn", "Easy")
+    assert resolve_id("site-loss") == ("site-loss", "")
+    assert resolve_id("random-core-17") == ("random-core-17", "")
