@@ -83,13 +83,16 @@ def load(path: Path) -> Bundle:
         InputError: If it is no bundle, is damaged, or belongs to another version.
     """
     folder = path.parent if path.name in (WEIGHTS, FACTS) else path
+    missing = [name for name in (FACTS, WEIGHTS) if not (folder / name).is_file()]
+    if missing:
+        held = "is no policy bundle" if len(missing) == 2 else "is not a whole policy bundle"
+        rule, way_out = f"{held}: {' and '.join(missing)} missing", f"give a folder with {FACTS} and {WEIGHTS}"
+        raise wrong_input(rule, ABSENT, f"{way_out}, such as train leaves behind", file=str(folder))
     try:
         content, text = (folder / WEIGHTS).read_bytes(), (folder / FACTS).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
-        raise wrong_input(
-            f"is no policy bundle: {reason}", ABSENT, f"give a folder with {WEIGHTS} and {FACTS}", file=str(folder)
-        ) from None
+        reason = getattr(error, "strerror", None) or f"{FACTS} is not UTF-8 text"
+        raise wrong_input(f"cannot be read: {reason}", ABSENT, "copy the bundle again", file=str(folder)) from None
     try:
         facts = json.loads(text)
         if not isinstance(facts, dict) or facts.get("sha256") != digest(facts):
@@ -105,9 +108,12 @@ def load(path: Path) -> Bundle:
 
 
 def _policy(content: bytes, facts: Mapping[str, Any], folder: Path) -> Policy:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as from_bytes
-
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load as from_bytes
+    except ModuleNotFoundError as error:
+        rule, way_out = f"needs {error.name}, which this installation lacks", "pip install 'signalstorm[rl]'"
+        raise wrong_input(rule, ABSENT, f"install it with {way_out}", file=str(folder)) from None
     try:
         known = facts["shape"]
         shape = Shape(
@@ -141,10 +147,20 @@ def check_fits(bundle: Bundle, wanted: Mapping[str, Any], *, other_scenario: boo
     found = [name for name, value in wanted.items() if name not in loose and bundle.facts.get(name) != value]
     if not found:
         return
-    words = "; ".join(f"{name} was {_short(bundle.facts.get(name))}, but is {_short(wanted[name])}" for name in found)
+    words = "; ".join(_difference(name, bundle.facts.get(name), wanted[name]) for name in found)
     was = bundle.facts.get("scenario")
     way_out = f"it was trained on {was}: give that scenario, or train a policy for this one"
     raise wrong_input(f"does not fit the environment: {words}", ABSENT, way_out, file=str(bundle.path))
+
+
+def _difference(name: str, was: Any, now: Any) -> str:
+    """Say how two values differ; of lists only the first entry that does."""
+    if not isinstance(was, list) or not isinstance(now, list):
+        return f"{name} was {_short(was)}, but is {_short(now)}"
+    at = next((i for i, (old, new) in enumerate(zip(was, now, strict=False)) if old != new), min(len(was), len(now)))
+    old, new = (_short(values[at]) if at < len(values) else "missing" for values in (was, now))
+    counts = f"{len(was)} {name}" if len(was) == len(now) else f"{len(was)} {name} were trained, {len(now)} are here"
+    return f"{counts}: number {at + 1} was {old}, but is {new}"
 
 
 def _short(value: Any) -> str:

@@ -159,7 +159,7 @@ def compare(
         if name not in known:
             raise wrong_input("is none of the scenario's contestants", name, nearest(name, known), key="--only")
     own = [name for name in known[:-1] if only is None or name in {*only, PRESENT, BEST}]
-    taking_part = [contestants.find(name, model) for name in [*own, *things]]
+    taking_part = contestants.find_all([*own, *things], model)
     hindsight = only is None or HINDSIGHT in only
     numbers = tuple(range(HELD_OUT, HELD_OUT + storms))
     names = {steering.name for steering in taking_part[len(own) :]} | set(BEYOND_THEM)

@@ -4,12 +4,13 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from signalstorm.agents.bundle import FACTS
 from signalstorm.agents.catalogue import LAWS, law_of
 from signalstorm.agents.clairvoyant import Clairvoyant
 from signalstorm.agents.laws.base import Law
 from signalstorm.agents.plant import BroadcastThreshold, NotificationFactor, messages_per_attach, plant_of
 from signalstorm.agents.steering import Lawful, Static, Steering, fast_knobs, start_of
-from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.knobs import round_to_legal
 from signalstorm.envs.model.scenario import Scenario
@@ -26,6 +27,7 @@ PRESENT, DEFAULT, ADVICE, MEAN_ADVICE, BEST = (
     "best-static",
 )
 CLAIRVOYANT = "clairvoyant"
+RECOMMENDATION = "recommendation.json"
 MARGIN = 1.2
 """The gate over the mean attach rate, where the advice is to take it from that; the margin is assumed."""
 
@@ -56,10 +58,38 @@ def find(thing: str | os.PathLike[str], scenario: Scenario) -> Steering:
         raise wrong_input(f"does not apply to {scenario.name}", text, LAWS[text]().refuses(plant_of(scenario)))
     if Path(text).exists() or "/" in text or text.endswith((".json", ".yaml", ".yml")):
         path = Path(text)
-        path = path / "recommendation.json" if path.is_dir() else path
-        return Static(path.parent.name if path.name == "recommendation.json" else path.stem, read_setting(path))
+        if path.is_dir():
+            path = _recommendation_in(path)
+        return Static(path.parent.name if path.name == RECOMMENDATION else path.stem, read_setting(path))
     known = names(scenario)
     raise wrong_input("is no controller, and no such file", text, nearest(text, known), key="THING")
+
+
+def find_all(things: Sequence[str | os.PathLike[str]], scenario: Scenario) -> list[Steering]:
+    """Return what each of some names, files and folders stands for.
+
+    Raises:
+        InputError: With everything that is wrong with any of them.
+    """
+    found: list[Steering] = []
+    faults: list[Fault] = []
+    for thing in things:
+        try:
+            found.append(find(thing, scenario))
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(faults)
+    return found
+
+
+def _recommendation_in(folder: Path) -> Path:
+    """Return the recommendation of a run's folder."""
+    file = folder / RECOMMENDATION
+    if not file.exists():
+        rule = f"holds nothing that can be run: neither a recommendation ({RECOMMENDATION}) nor a policy ({FACTS})"
+        raise wrong_input(rule, ABSENT, "give the folder of a run of tune or train", file=str(folder))
+    return file
 
 
 def names(scenario: Scenario) -> tuple[str, ...]:

@@ -3,14 +3,19 @@
 from pathlib import Path
 
 from signalstorm.agents import rule_file
-from signalstorm.agents.bundle import FACTS, Bundle, load
+from signalstorm.agents.bundle import FACTS, WEIGHTS, Bundle, load
 from signalstorm.agents.learnt import Learnt
 from signalstorm.agents.plant import plant_of
 from signalstorm.agents.steering import Lawful
-from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.errors import ABSENT, wrong_input
+from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.options import Options
 from signalstorm.envs.registry import options_of
+
+TRAINING = "training.yaml"
+"""The file by which a training's run is told."""
 
 
 def find_policy(thing: str, scenario: Scenario | None) -> Learnt | None:
@@ -25,10 +30,23 @@ def find_policy(thing: str, scenario: Scenario | None) -> Learnt | None:
     """
     path = Path(thing)
     for folder in (path, path / "policy", path.parent):
-        if (folder / FACTS).is_file() and (folder == path or folder.parent == path or path.name.startswith("policy.")):
+        known = path.name in (FACTS, WEIGHTS) if folder == path.parent else folder.is_dir()
+        if known and any((folder / name).is_file() for name in (FACTS, WEIGHTS)):
             bundle = load(folder)
-            return Learnt(bundle, options_for(bundle, scenario), name_of(folder))
+            found = Learnt(bundle, options_for(bundle, scenario), name_of(folder))
+            if scenario is not None:
+                _check_fits(found, scenario)
+            return found
+    if (path / TRAINING).is_file():
+        rule = "holds a training without a policy: the folder policy is missing"
+        raise wrong_input(rule, ABSENT, "let train go on until its first evaluation", file=thing)
     return None
+
+
+def _check_fits(learnt: Learnt, scenario: Scenario) -> None:
+    """Give the policy a hand on one storm that is never played: whatever does not fit is refused now."""
+    setting = setting_matrix([learnt.start(scenario)], scenario)
+    learnt.hand(scenario, Batch([scenario], [0], setting, threads=1), [scenario])
 
 
 def find_rule(thing: str, scenario: Scenario) -> Lawful | None:

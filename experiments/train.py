@@ -20,13 +20,13 @@ import numpy as np
 from signalstorm.agents.bundle import interface, save
 from signalstorm.agents.policy import Policy
 from signalstorm.agents.steering import Static, Steering
-from signalstorm.envs.families import VARIANTS
+from signalstorm.envs.families import FAMILIES, VARIANTS
 from signalstorm.envs.loop import Loop
 from signalstorm.envs.model import scenario_file, validation, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, RunError, located, wrong_input
 from signalstorm.envs.model.metrics import outcomes
 from signalstorm.envs.options import Options
-from signalstorm.envs.registry import options_of, parse_id
+from signalstorm.envs.registry import options_of, resolve_id
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
@@ -115,12 +115,9 @@ def environment_of(what: str, changes: Mapping[str, Any] | None = None) -> Envir
         InputError: If there is no such environment, or an argument is wrong.
     """
     given = dict(changes or {})
-    parsed = parse_id(what)
-    if parsed is not None:
-        family, variant = parsed[0].name, parsed[1]
-    else:
-        family = what
-        variant = "Randomised" if scenario_file.load(what).loop is not None else ""
+    family, variant = resolve_id(what)
+    if family not in FAMILIES and scenario_file.load(family).loop is not None:
+        variant = "Randomised"
     return Environment(family, variant, given, options_of(family, variant, **given))
 
 
@@ -156,8 +153,8 @@ def train(
         progress: Told how far it is.
 
     Raises:
-        InputError: If something is wrong with the input, or the folder holds another run.
-        RunError: If the extra ``rl`` is not installed.
+        InputError: If something is wrong with the input, the folder holds another run, or the extra ``rl`` is not
+            installed.
     """
     told = progress or (lambda stage, done, total: None)
     file = training if isinstance(training, TrainingFile) else None if training is None else load_training(training)
@@ -195,9 +192,8 @@ def _library() -> Any:
     try:
         return import_module("signalstorm.agents.ppo")
     except ImportError as error:
-        raise RunError(
-            f"training needs the extra `rl` ({error.name} is missing): pip install 'signalstorm[rl]'"
-        ) from None
+        rule = f"training needs {error.name}, which this installation lacks"
+        raise wrong_input(rule, ABSENT, "install it with pip install 'signalstorm[rl]'") from None
 
 
 def _claim(run: RunFolder, environment: Environment, file: TrainingFile) -> None:
@@ -276,7 +272,14 @@ class _Training:
         self._spent, self._updates = float(numbers["seconds"]), int(numbers["rollouts"])
         self._best = None if numbers["best"] is None else Judgement(**numbers["best"])
         self._saved = learner.steps
-        _log.info("going on at step %d of %d", learner.steps, self._file.timesteps)
+        wanted, rollout = self._file.timesteps, self._file.learning.steps * self._file.rows
+        if learner.steps < wanted:
+            _log.info("going on at step %d of %d", learner.steps, wanted)
+        elif learner.steps < wanted + rollout:
+            _log.info("all %d steps were made before: nothing is left to learn", learner.steps)
+        else:
+            said = "%d steps were made before, more than the %d asked for: nothing is learnt, the policy stays as it is"
+            _log.warning(said, learner.steps, wanted)
 
     def _after_update(self, learner: "Learner") -> bool:
         self._updates += 1

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
+from signalstorm.envs.model.errors import Finding
+from signalstorm.envs.model.faults import several
 from signalstorm.envs.model.scenario_parts import Number, Part, Whole
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.envs.model.typed_files import Kind
@@ -23,8 +24,8 @@ class Learning(Part):
     """PPO, or PPO with a recurrent layer."""
     steps: Count = 64
     """Steps of each row between two updates."""
-    batch_size: Count = 2048
-    """Steps of a minibatch; must divide steps x rows."""
+    batch_size: Annotated[Whole, Field(ge=2, le=1_000_000_000)] = 2048
+    """Steps of a minibatch, at least 2; must divide steps x rows."""
     epochs: Count = 6
     """Passes over the steps of an update."""
     learning_rate: Positive = 5e-4
@@ -86,11 +87,18 @@ class TrainingFile(Part):
 
     @model_validator(mode="after")
     def _agrees(self) -> "TrainingFile":
+        found = []
         if not self.storms[0] < self.storms[1] <= CHOICE:
-            raise PydanticCustomError("storms", "storms must be [first, beyond] with first < beyond <= 10000")
-        if (self.learning.steps * self.rows) % self.learning.batch_size:
-            steps = self.learning.steps * self.rows
-            raise PydanticCustomError("batch_size", f"batch_size must divide steps x rows, which is {steps}")
+            rule = f"must be [first, beyond] with first < beyond <= {CHOICE}"
+            found.append(Finding(("storms",), rule, list(self.storms), "such as [0, 4096]"))
+        steps = self.learning.steps * self.rows
+        if steps % self.learning.batch_size:
+            sizes = [size for size in range(2, min(steps, self.learning.batch_size) + 1) if steps % size == 0]
+            way_out = f"such as {max(sizes)}" if sizes else "gather at least 2 steps: raise rows, or the steps of each"
+            rule = f"batch_size must divide steps x rows, which is {steps}"
+            found.append(Finding(("learning", "batch_size"), rule, self.learning.batch_size, way_out))
+        if found:
+            raise several(found)
         return self
 
     @property

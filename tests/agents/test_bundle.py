@@ -73,5 +73,22 @@ def test_a_bundle_of_something_else_is_refused_with_the_reason(bundle: Path) -> 
     check_fits(found, KNOWN | {"scenario_hash": "other"}, other_scenario=True)
     with pytest.raises(InputError, match=r"scenario_hash was .*abc.*attach-lte-easy"):
         check_fits(found, KNOWN | {"scenario_hash": "other"})
-    with pytest.raises(InputError, match="knobs was"):
+    with pytest.raises(InputError, match='1 knobs: number 1 was "nop_rate", but is "nop_wait_s"'):
         check_fits(found, KNOWN | {"knobs": ["nop_wait_s"]}, other_scenario=True)
+
+
+def test_of_long_lists_the_first_difference_is_shown(bundle: Path) -> None:
+    found = load(bundle)
+    with pytest.raises(InputError, match='3 features: number 2 was "y", but is "w"'):
+        check_fits(found, KNOWN | {"features": ["x", "w", "z"]})
+    with pytest.raises(InputError, match='3 features were trained, 4 are here: number 4 was missing, but is "w"'):
+        check_fits(found, KNOWN | {"features": ["x", "y", "z", "w"]})
+    with pytest.raises(InputError, match='3 features were trained, 2 are here: number 1 was "x", but is "y"'):
+        check_fits(found, KNOWN | {"features": ["y", "z"]})
+
+
+@pytest.mark.parametrize("name", [FACTS, WEIGHTS])
+def test_a_missing_file_is_named(bundle: Path, name: str) -> None:
+    (bundle / name).unlink()
+    with pytest.raises(InputError, match=rf"is not a whole policy bundle: {name} missing"):
+        load(bundle)

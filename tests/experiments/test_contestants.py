@@ -60,6 +60,13 @@ def test_what_is_refused(thing: str, said: str) -> None:
         contestants.find(thing, INCIDENT)
 
 
+def test_everything_wrong_with_several_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as failure:
+        contestants.find_all(["aimt", "aimd", tmp_path, "none/such.yaml"], INCIDENT)
+    assert len(failure.value.faults) == 3
+    assert "holds nothing that can be run: neither a recommendation" in str(failure.value)
+
+
 def test_others_can_add_contestants(monkeypatch: pytest.MonkeyPatch) -> None:
     def policy(thing: str, scenario: Scenario) -> Steering | None:
         return Static("a policy", {"nop_rate": 111}) if thing.endswith(".zip") else None

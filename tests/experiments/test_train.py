@@ -53,10 +53,9 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     found = run_loop(policy, StormSet(scenario, (20_000, 20_001), vary=True))
     assert found.changes.shape == (2,)
     # Another network shows other counters.
-    other = StormSet(scenario_file.load("incident-sgsn-easy"), (20_000,), vary=True)
-    policy = contestants.find(tmp_path, other.scenario)
-    with pytest.raises(InputError, match=r"does not fit the environment: .*features"):
-        run_loop(policy, other)
+    other = scenario_file.load("incident-sgsn-easy")
+    with pytest.raises(InputError, match=r"does not fit the environment: .*features were trained, .* are here: number"):
+        contestants.find(tmp_path, other)
 
 
 def test_a_folder_keeps_to_its_training(tmp_path: Path) -> None:
@@ -75,6 +74,8 @@ def test_environments_find_their_trainings() -> None:
     assert environment_of("site-loss").variant == ""
     assert own_training(environment_of("IncidentSgsnEasy")).storms == (0, 1024)
     assert own_training(environment_of("site-loss")) == TrainingFile()
+    with pytest.raises(InputError, match=r"Did you mean .*IncidentSgsnEasy"):
+        environment_of("IncidentSgsnEazy")
     with pytest.raises(InputError, match="names no environment"):
         train(training=TrainingFile())
 
@@ -84,9 +85,8 @@ def test_policies_on_many_knobs_are_trained_and_judged_too(tmp_path: Path) -> No
     result = train(training=TrainingFile.model_validate(plain), out=tmp_path)
     assert result.policy.rmst_s > 0
     scenario = scenario_file.load("lab-pcrf")
-    policy = contestants.find(tmp_path, scenario)
     with pytest.raises(InputError, match="a comparison moves only nop_rate"):
-        run_loop(policy, StormSet(scenario, (20_000,), vary=True))
+        contestants.find(tmp_path, scenario)
 
 
 def test_numbers_of_the_command_line_are_checked_like_those_of_a_file(tmp_path: Path) -> None:
@@ -110,3 +110,31 @@ def test_a_damaged_checkpoint_is_said(tmp_path: Path, caplog: pytest.LogCaptureF
     (tmp_path / "checkpoint.safetensors").write_bytes(bytes(content))
     train(training=SMALL, out=tmp_path, timesteps=128)
     assert "starts over" in caplog.text
+
+
+def test_fewer_steps_than_were_made_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "signalstorm")
+    train(training=SMALL, out=tmp_path)
+    kept = (tmp_path / "policy" / "policy.safetensors").read_bytes()
+    caplog.clear()
+    assert train(training=SMALL, out=tmp_path).steps == 256
+    assert "all 256 steps were made before" in caplog.text
+    assert train(training=SMALL, out=tmp_path, timesteps=128).steps == 256
+    assert "256 steps were made before, more than the 128 asked for" in caplog.text
+    assert (tmp_path / "policy" / "policy.safetensors").read_bytes() == kept
+
+
+def test_a_run_without_a_whole_policy_says_what_is_missing(tmp_path: Path) -> None:
+    train(training=SMALL, out=tmp_path, timesteps=128)
+    scenario = scenario_file.load("attach-lte-easy")
+    for name in ("policy.json", "policy.safetensors"):
+        (tmp_path / "policy" / name).rename(tmp_path / "kept")
+        for thing in (tmp_path, tmp_path / "policy"):
+            with pytest.raises(InputError, match=rf"is not a whole policy bundle: {name} missing"):
+                contestants.find(thing, scenario)
+        (tmp_path / "kept").rename(tmp_path / "policy" / name)
+    assert contestants.find(tmp_path / "policy" / "policy.json", scenario).name == tmp_path.name
+    for file in (tmp_path / "policy").iterdir():
+        file.unlink()
+    with pytest.raises(InputError, match="a training without a policy"):
+        contestants.find(tmp_path, scenario)

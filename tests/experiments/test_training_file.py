@@ -35,3 +35,22 @@ def test_unknown_names_suggest_the_nearest() -> None:
         load_training("atach-lte-easy")
     with pytest.raises(InputError, match="cannot be read"):
         load_training("./nowhere.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rows: 1\nlearning: {steps: 1, batch_size: 1}", "batch_size: must be at least 2"),
+        ("rows: 1\nlearning: {steps: 1, batch_size: 2}", "Gather at least 2 steps"),
+        ("rows: 10", "Such as 640"),
+    ],
+)
+def test_what_the_library_cannot_learn_from_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_training(text, "mine.yaml")
+
+
+def test_rules_over_several_keys_are_reported_together() -> None:
+    with pytest.raises(InputError) as failure:
+        parse_training("rows: 10\nstorms: [5, 20000]", "mine.yaml")
+    assert {fault.key for fault in failure.value.faults} == {"storms", "learning.batch_size"}
