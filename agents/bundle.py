@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ WEIGHTS, FACTS = "policy.safetensors", "policy.json"
 class Bundle:
     """A policy, and what it was trained on."""
 
-    policy: Policy
-    """The network."""
+    policy: Policy = field(repr=False)
+    """The network; the facts hold the hash of its weights."""
     facts: Mapping[str, Any]
     """Environment, features, knobs and their ranges, hashes, versions, training."""
     path: Path

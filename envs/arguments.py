@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
-from signalstorm.envs.model.storms import LARGEST
 from signalstorm.envs.model.wording import nearest
 
 STORM, MASK = "storm", "reset_mask"
 """What ``reset`` takes among its options; the second only rows do."""
+
+LARGEST = (1 << 53) - 1
+"""The largest number of a storm: a float holds it exactly, as reports do."""
 
 
 def is_whole(value: Any) -> bool:

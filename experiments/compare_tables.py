@@ -42,12 +42,26 @@ def markdown(comparison: Comparison) -> str:
     """Return the comparison as a page of Markdown."""
     record = comparison.to_json()
     lines = [f"# {record['scenario']}: contestants on the same held-out storms", "", _headline(record), ""]
-    lines += [*_table(record["contestants"]), "", _legend(record), ""]
-    if record["beyond"]:
-        lines += ["## Beyond the variation", "", *_grid(record), ""]
-    if record["left_out"]:
-        lines += ["## Does not apply", "", *(f"* {name}: {reason}" for name, reason in record["left_out"].items()), ""]
+    return "\n".join([*lines, *_section(record, "##")])
+
+
+def page(comparisons: Sequence[Comparison]) -> str:
+    """Return several comparisons as one page of Markdown."""
+    lines = ["# Contestants on the same held-out storms", ""]
+    for comparison in comparisons:
+        record = comparison.to_json()
+        lines += [f"## {record['scenario']}", "", _headline(record), "", *_section(record, "###")]
     return "\n".join(lines)
+
+
+def _section(record: Mapping[str, Any], heading: str) -> Iterator[str]:
+    """Yield the tables of a comparison, and who does not take part."""
+    yield from (*_table(record["contestants"]), "", _legend(record), "")
+    if record["beyond"]:
+        yield from (f"{heading} Beyond the variation", "", *_grid(record), "")
+    if record["left_out"]:
+        yield from (f"{heading} Does not apply", "")
+        yield from (*(f"* {name}: {reason}" for name, reason in record["left_out"].items()), "")
 
 
 def csv_table(comparison: Comparison) -> str:

@@ -8,8 +8,6 @@ from signalstorm.envs.model.scenario import Scenario
 
 SEARCH, CHOICE, HELD_OUT = 0, 10_000, 20_000
 """First storm numbers of the ranges for search, for the choice among the best, and held out."""
-LARGEST = (1 << 53) - 1
-"""The largest number of a storm: a float holds it exactly, as reports do."""
 
 _MASK = (1 << 64) - 1
 

@@ -7,6 +7,7 @@ import pytest
 
 from signalstorm.cli import main
 from signalstorm.envs.model import scenario_file
+from signalstorm.experiments.compare import Comparison, compare
 from tests.experiments.test_compare import SCENARIO
 
 
@@ -52,3 +53,27 @@ def test_wrong_words(capsys: pytest.CaptureFixture[str], file: str) -> None:
     code, _, err = run(capsys, "compare", "--scenario", "lab-pcfr")
     assert code == 2
     assert "Did you mean lab-pcrf" in err
+
+
+def test_either_one_scenario_or_all(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    for words in ((), ("--all", "--scenario", file), ("--all", "--with", file)):
+        code, _, err = run(capsys, "compare", *words)
+        assert code == 2
+        assert "--scenario" in err
+
+
+def test_all_are_compared_by_one_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: dict[str, object] = {}
+
+    def fake(seeds: int, **options: object) -> list[Comparison]:
+        asked.update(options, seeds=seeds)
+        return [compare(SCENARIO, storms=2, beyond=0, only=[], threads=1)]
+
+    monkeypatch.setattr("signalstorm.experiments.compare_all.compare_all", fake)
+    code, out, _ = run(capsys, "compare", "--all", "--seeds", "2", "--runs", str(tmp_path), "-q")
+    assert code == 0
+    assert (asked["seeds"], asked["runs"], asked["out"]) == (2, tmp_path, tmp_path / "compare")
+    assert "best-static" in out
+    assert str(tmp_path / "compare" / "results.md") in out

@@ -1,6 +1,8 @@
 """``signalstorm compare`` and ``signalstorm evaluate``: contestants on the same held-out storms."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +13,8 @@ from signalstorm.cli.following import following
 from signalstorm.cli.tune import EXIT_INTERRUPTED
 
 Storms = Annotated[int, typer.Option("--seeds", help="Held-out storms: the first so many from 20,000 on.")]
-ScenarioOption = Annotated[str, typer.Option("--scenario", metavar="SCENARIO", help="A scenario's name or file.")]
+_WHERE = "A scenario's name or file, or the id of an environment on drawn storms."
+ScenarioOption = Annotated[str, typer.Option("--scenario", metavar="SCENARIO|ENV_ID", help=_WHERE)]
 Out = Annotated[Path | None, typer.Option(help="A folder for compare.json, compare.csv and comparison.md.")]
 
 
@@ -33,10 +36,10 @@ def evaluate(
     dra-bands, ddn-additive, doic-loss, doic-rate, sip-rate, codel, dagor, breakwater, pid, constant-gain,
     rate-matching, clairvoyant; those that do not apply to a scenario's knob say why.
     """
-    from signalstorm.envs.model import scenario_file
     from signalstorm.experiments import contestants
+    from signalstorm.experiments.compare_all import scenario_of
 
-    known = contestants.names(scenario_file.load(scenario))
+    known = contestants.names(scenario_of(scenario))
     _run(
         scenario, [t for t in things if t not in known], seeds, 0, [t for t in things if t in known], out,
         as_json=as_json, quiet=quiet, verbose=verbose,
@@ -44,7 +47,10 @@ def evaluate(
 
 
 def compare(
-    scenario: ScenarioOption,
+    scenario: Annotated[str | None, typer.Option("--scenario", metavar="SCENARIO|ENV_ID", help=_WHERE)] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every environment with a packaged training and storms that differ.")
+    ] = False,
     things: Annotated[
         list[str] | None, typer.Option("--with", metavar="THING", help="A file, run or policy that takes part, too.")
     ] = None,
@@ -56,6 +62,7 @@ def compare(
     ] = None,
     seeds: Storms = 200,
     beyond: Annotated[int, typer.Option(help="Storms of each variant beyond the variation; 0: no variants.")] = 50,
+    runs: Annotated[Path, typer.Option(help="With --all: the folder in which train leaves its runs.")] = Path("runs"),
     out: Out = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -65,8 +72,18 @@ def compare(
 
     The storms are held out: nothing was chosen or tuned on them. With --out the same command goes on where it was
     interrupted.
+
+    --all trains the policies of runs/NAME-0 that are not there yet, and writes one page with the tables of all
+    comparisons, results.md, below --out (by default runs/compare).
     """
-    _run(scenario, things or [], seeds, beyond, only, out, as_json=as_json, quiet=quiet, verbose=verbose)
+    if every == (scenario is not None):
+        raise typer.BadParameter("give either --scenario or --all")
+    if scenario is not None:
+        _run(scenario, things or [], seeds, beyond, only, out, as_json=as_json, quiet=quiet, verbose=verbose)
+        return
+    if things:
+        raise typer.BadParameter("--with goes with --scenario; --all brings a policy of its own for each")
+    _run_all(seeds, beyond, only, runs, out or runs / "compare", as_json=as_json, quiet=quiet, verbose=verbose)
 
 
 def _run(
@@ -83,15 +100,35 @@ def _run(
 ) -> None:
     from signalstorm.experiments import compare_tables
     from signalstorm.experiments.compare import compare as run
+    from signalstorm.experiments.compare_all import scenario_of
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
-    try:
-        with following(quiet=quiet) as (progress, _):
-            found = run(scenario, things, seeds, beyond=beyond, only=only, out=out, progress=progress)
-    except KeyboardInterrupt:
-        kept = "what is finished is kept, the same command goes on" if out else "nothing is kept without --out"
-        print(f"interrupted: {kept}", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    with _going_on(bool(out)), following(quiet=quiet) as (progress, _):
+        found = run(scenario_of(scenario), things, seeds, beyond=beyond, only=only, out=out, progress=progress)
     if out is not None:
         compare_tables.write(found, out)
     output.result(found.to_json(), compare_tables.text(found))
+
+
+def _run_all(
+    seeds: int, beyond: int, only: list[str] | None, runs: Path, out: Path, *, as_json: bool, quiet: bool, verbose: bool
+) -> None:
+    from signalstorm.experiments import compare_tables
+    from signalstorm.experiments.compare_all import PAGE, compare_all
+
+    output = start(as_json=as_json, quiet=quiet, verbose=verbose)
+    with _going_on(kept=True), following(quiet=quiet) as (progress, _):
+        found = compare_all(seeds, beyond=beyond, only=only, runs=runs, out=out, progress=progress)
+    text = "\n\n".join([*map(compare_tables.text, found), f"wrote {out / PAGE}"])
+    output.result([one.to_json() for one in found], text)
+
+
+@contextmanager
+def _going_on(kept: bool) -> Iterator[None]:
+    """Say what an interruption leaves."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        said = "what is finished is kept, the same command goes on" if kept else "nothing is kept without --out"
+        print(f"interrupted: {said}", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(EXIT_INTERRUPTED) from None
