@@ -7,8 +7,8 @@
   const put = (id, props) => dash().set_props(id, props);
   const knobId = (name) => ({ kind: name in viewer.base.positions ? "knob" : "choice", of: name });
 
-  const viewer = { base: null, shown: {}, touched: new Set(), move: null, waiting: null, since: null, began: 0,
-    opening: false };
+  const viewer = { base: null, shown: {}, written: {}, removed: [], added: [], touched: new Set(), move: null,
+    waiting: null, since: null, began: 0, opening: false, undrawn: [] };
 
   const say = (text) => put("status", { children: text });
 
@@ -38,6 +38,43 @@
     else viewer.waiting = move;
   };
 
+  const write = (name, text) => {
+    viewer.written[name] = viewer.shown[name] = text;
+    if (text === "") viewer.touched.delete(name);
+    else viewer.touched.add(name);
+  };
+
+  const moved = () => {
+    const { base, written, removed, added, touched } = viewer;
+    // A rate or a wait of its own means the queue that the command then has by default: the queue's own value counts.
+    const held = touched.has("nop_rate") || touched.has("nop_wait_s");
+    const knobs = {};
+    for (const name of touched) {
+      const own = name === "nop_queue" && held;
+      if (name in written && (own || written[name] !== base.present[name])) knobs[name] = written[name];
+    }
+    const move = { source: base.source, knobs, removed, added };
+    const text = JSON.stringify(move);
+    if (text === viewer.move) return "";
+    viewer.move = text;
+    ask(move);
+    return text;
+  };
+
+  // A slider asks at once: through its field, as the page is wired, it would ask a tenth of a second later.
+  addEventListener("input", ({ target }) => {
+    if (target.type !== "range" || !target.id.startsWith("{") || !viewer.base?.positions) return;
+    const { of } = JSON.parse(target.id);
+    if (!viewer.base.positions[of] || !(of in viewer.written)) return;
+    write(of, String(viewer.base.positions[of][target.value]));
+    moved();
+  }, true);
+
+  // A field waits for the next key; Enter, or leaving it, says that there is none.
+  addEventListener("change", ({ target }) => {
+    if (target.type === "text" && target.id.startsWith("{")) put(JSON.parse(target.id), { value: target.value });
+  }, true);
+
   const recoloured = (figure, colours, scheme) => {
     let text = JSON.stringify(figure);
     if (scheme === "dark") {
@@ -45,6 +82,25 @@
     }
     return JSON.parse(text);
   };
+
+  const inView = (id) => {
+    const box = element(id)?.getBoundingClientRect();
+    return Boolean(box) && box.bottom > 0 && box.top < innerHeight;
+  };
+
+  // Charts out of view are drawn afterwards, one per frame; those that another answer overtakes not at all.
+  const later = (ids, figure) => {
+    const running = viewer.undrawn.length > 0;
+    viewer.undrawn = ids.map((id) => [id, figure]);
+    if (!running) drawNext();
+  };
+  const drawNext = () => requestAnimationFrame(() => setTimeout(() => {
+    const next = viewer.undrawn.shift();
+    if (!next) return;
+    const [id, figure] = next;
+    if (element(id)) put(id, { figure: figure(id) });
+    if (viewer.undrawn.length) drawNext();
+  }));
 
   const mark = (name, message) => {
     for (const id of [knobId(name), { kind: "slider", of: name }]) {
@@ -76,6 +132,8 @@
 
     open(source) {
       viewer.opening = true;
+      viewer.began = performance.now();
+      viewer.undrawn = [];
       put("poll", { disabled: false });
       say("Simulating the present setting ...");
       return source;
@@ -100,33 +158,13 @@
       fieldIds.forEach((id, i) => { written[id.of] = String(fields[i] ?? "").trim(); });
       choiceIds.forEach((id, i) => { written[id.of] = choices[i] ?? ""; });
       if (Object.keys(written).some((name) => !(name in base.start))) return "";
-      for (const [name, text] of Object.entries(written)) {
-        if (text !== viewer.shown[name]) {
-          viewer.shown[name] = text;
-          if (text === "") viewer.touched.delete(name);
-          else viewer.touched.add(name);
-        }
-      }
-      // A rate or a wait of its own means the queue that the command then has by default: the queue's own value counts.
-      const held = viewer.touched.has("nop_rate") || viewer.touched.has("nop_wait_s");
-      const knobs = {};
-      for (const name of viewer.touched) {
-        const own = name === "nop_queue" && held;
-        if (name in written && (own || written[name] !== base.present[name])) knobs[name] = written[name];
-      }
+      viewer.written = written;
+      for (const [name, text] of Object.entries(written)) if (text !== viewer.shown[name]) write(name, text);
       const known = (events || []).map((event) => event.value);
       const isAdded = (value) => value.includes("@");
-      const move = {
-        source: base.source,
-        knobs,
-        removed: known.filter((value) => !isAdded(value) && !kept.includes(value)).map(Number),
-        added: kept.filter(isAdded),
-      };
-      const text = JSON.stringify(move);
-      if (text === viewer.move) return "";
-      viewer.move = text;
-      ask(move);
-      return text;
+      viewer.removed = known.filter((value) => !isAdded(value) && !kept.includes(value)).map(Number);
+      viewer.added = kept.filter(isAdded);
+      return moved();
     },
 
     draw(answer, scheme, colours, chartIds, messageIds, fileIds) {
@@ -139,8 +177,11 @@
       const messages = messageIds.map((id) => answer.messages[id.of] || "");
       messageIds.forEach((id, i) => mark(id.of, messages[i]));
       if (!answer.charts) return [keep(chartIds), messages, keep(fileIds), fileIds.map(() => true)];
-      const charts = chartIds.map((id) => answer.charts[id.of]
-        ? recoloured(answer.charts[id.of], colours, scheme) : same);
+      const figure = (id) => recoloured(answer.charts[id.of], colours, scheme);
+      const known = chartIds.filter((id) => answer.charts[id.of]);
+      const first = new Set(known.filter(inView));
+      later(known.filter((id) => !first.has(id)), figure);
+      const charts = chartIds.map((id) => first.has(id) ? figure(id) : same);
       const query = encodeURIComponent(JSON.stringify(answer.move));
       return [
         charts, messages, fileIds.map((id) => `/setting/${id.of}?move=${query}`),
@@ -163,7 +204,8 @@
     },
 
     say(text) {
-      if (text && (viewer.opening || viewer.since !== null)) say(text);
+      const waited = Math.round((performance.now() - viewer.began) / 1000);
+      if (text && (viewer.opening || viewer.since !== null)) say(`${text} (${waited} s so far)`);
       return "";
     },
 

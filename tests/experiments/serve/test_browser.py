@@ -173,6 +173,41 @@ def test_a_moved_knob_changes_the_curve_and_leaves_the_present_one(context: Any,
     visit.close()
 
 
+def test_a_slider_asks_once_per_move_and_all_charts_follow(context: Any, server: Served) -> None:
+    visit = Visit(context, server)
+    asked: list[str] = []
+    visit.page.on("request", lambda r: asked.append(r.post_data) if "answer.data" in (r.post_data or "") else None)
+    charts = ("requests", "admitted", "registered", "gate", "queue-pcrf")
+    before = {chart: visit.curve(chart) for chart in charts}
+    slider = visit.page.get_by_label("nop_rate, slider")
+    slider.focus()
+    visit.page.keyboard.press("ArrowRight")
+    visit.changed_from(before["requests"])
+    slider.fill("8")
+    end = time.monotonic() + 60.0
+    while any(visit.curve(chart) == before[chart] for chart in charts):
+        assert time.monotonic() < end, "a chart did not follow"
+        visit.page.wait_for_timeout(50)
+    sync_api.expect(visit.field("nop_rate")).to_have_value("60")
+    visit.page.wait_for_timeout(500)
+    assert len(asked) == 2
+    visit.close()
+
+
+def test_enter_need_not_wait_for_another_key(context: Any, server: Served) -> None:
+    visit = Visit(context, server)
+    before = visit.curve()
+    asked: list[str] = []
+    visit.page.on("request", lambda r: asked.append(r.url) if "answer.data" in (r.post_data or "") else None)
+    visit.field("nop_rate").focus()
+    visit.field("nop_rate").fill("61")
+    visit.page.keyboard.press("Enter")
+    visit.changed_from(before)
+    visit.page.wait_for_timeout(500)
+    assert len(asked) == 1
+    visit.close()
+
+
 def test_a_wrong_value_shows_the_message_of_the_knob_table(context: Any, server: Served) -> None:
     visit = Visit(context, server)
     before = visit.curve()
