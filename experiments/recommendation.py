@@ -16,6 +16,7 @@ from signalstorm.envs.model.knob_checks import check
 from signalstorm.envs.model.knob_table import Change, KnobValue
 from signalstorm.envs.model.scenario_parts import Flag, Number, Whole
 from signalstorm.envs.model.validation import validate
+from signalstorm.experiments.folders import described
 
 FILE = "recommendation.json"
 FORMAT: Literal["signalstorm-recommendation/1"] = "signalstorm-recommendation/1"
@@ -402,7 +403,11 @@ def load(path: str | os.PathLike[str]) -> Recommendation:
         InputError: If there is none, or with everything that is wrong with the file.
     """
     file = Path(path)
-    file = file / FILE if file.is_dir() else file
+    if file.is_dir():
+        if not (file / FILE).exists():
+            rule, way_out = described(file, FILE)
+            raise wrong_input(rule, ABSENT, way_out, file=str(file))
+        file /= FILE
     way_out = f"give a {FILE} that `signalstorm tune` wrote, or the folder of its run"
     try:
         content = json.loads(file.read_text("utf-8"))

@@ -20,7 +20,13 @@ class Page:
     """The page on an address, ready to be run."""
 
     def __init__(
-        self, host: str = "127.0.0.1", port: int = 8050, *, scenarios: Sequence[Path] = (), runs: Path | None = None
+        self,
+        host: str = "127.0.0.1",
+        port: int = 8050,
+        *,
+        scenarios: Sequence[Path] = (),
+        runs: Path | None = None,
+        check_runs: bool = False,
     ) -> None:
         """Read the scenarios and listen.
 
@@ -28,15 +34,19 @@ class Page:
             host: The address to listen on.
             port: The port; 0 takes a free one.
             scenarios: Scenario files to offer beside the packaged ones.
-            runs: The folder below which runs of ``signalstorm tune`` have theirs.
+            runs: The folder below which runs of ``signalstorm tune`` have theirs, or the folder of one.
+            check_runs: Whether that folder must be there.
 
         Raises:
-            InputError: If the packages of the extra ``web`` are missing, a scenario is wrong, or the port is taken.
+            InputError: If the packages of the extra ``web`` are missing, a scenario is wrong, a folder of runs that
+                must be there is missing, or the port is taken.
         """
         if missing := [name for name in _NEEDED if find_spec(name) is None]:
             way_out = "install it with: pip install 'signalstorm[web]'"
             raise wrong_input(f"the page needs {' and '.join(missing)}", way_out=way_out, key="serve")
         sources = Sources(scenarios, runs)
+        if check_runs:
+            sources.check_runs()
         from waitress.server import create_server
         from waitress.wasyncore import close_all
 

@@ -4,17 +4,21 @@ A viewer names a source by a word of this list, never by a path, so nothing else
 are read as data: YAML by the safe loader, JSON, and Optuna's journal, which is JSON by the line.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from signalstorm.envs.model import scenario_file
+from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.knobs import Setting, validate
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.export.source import read as read_recommendation
 from signalstorm.experiments.recommendation import FILE
 from signalstorm.experiments.run_folder import JOURNAL, SCENARIO
+
+_log = logging.getLogger(__name__)
 
 _OTHER_MODEL = "This run was made by another version of the model, so its storms may look otherwise here."
 _PACKAGED, _FILE, _RUN = "scenario:", "file:", "run:"
@@ -42,7 +46,7 @@ class Sources:
 
         Args:
             files: Scenario files to offer beside the packaged ones.
-            runs: The folder below which runs have theirs; it may be missing.
+            runs: The folder below which runs have theirs, or the folder of one run; it may be missing.
 
         Raises:
             InputError: If a file is no scenario.
@@ -62,6 +66,22 @@ class Sources:
         runs = {f"{_RUN}{folder.name}": f"run {folder.name}" for folder in self._run_folders()}
         return files | {f"{_PACKAGED}{name}": name for name in self._names} | runs
 
+    def check_runs(self) -> None:
+        """Refuse a folder of runs that is none, and say so where it holds no run yet.
+
+        Raises:
+            InputError: If it is no folder, or cannot be read.
+        """
+        if self._runs is None:
+            return
+        try:
+            next(self._runs.iterdir(), None)
+        except OSError as error:
+            rule = f"must be a folder with runs of `signalstorm tune` ({error.strerror})"
+            raise wrong_input(rule, str(self._runs), "give the folder in which their --out are", key="--runs") from None
+        if not self._run_folders():
+            _log.info("%s holds no run of `signalstorm tune` yet; load the page anew when it does", self._runs)
+
     def open(self, source: str) -> Opened:
         """Open a source.
 
@@ -79,9 +99,11 @@ class Sources:
         return _open_run(next(folder for folder in self._run_folders() if folder.name == name))
 
     def _run_folders(self) -> list[Path]:
+        if self._runs is None:
+            return []
         try:
-            folders = sorted(self._runs.iterdir()) if self._runs is not None else []
-            return [folder for folder in folders if (folder / SCENARIO).is_file() and _is_run(folder)]
+            below = [] if _is_run(self._runs) else sorted(self._runs.iterdir())
+            return [folder for folder in (self._runs.absolute(), *below) if _is_run(folder)]
         except OSError:
             return []
 
@@ -92,7 +114,7 @@ def _packaged(name: str) -> Scenario:
 
 
 def _is_run(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (FILE, JOURNAL))
+    return (folder / SCENARIO).is_file() and any((folder / name).is_file() for name in (FILE, JOURNAL))
 
 
 def _open_run(folder: Path) -> Opened:

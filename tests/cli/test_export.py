@@ -72,7 +72,7 @@ def test_report_refuses_what_is_no_run(run: Run, tmp_path: Path) -> None:
     assert run("report", tmp_path / "none")[0] == EXIT_WRONG_INPUT
     code, _, err = run("report", tmp_path)
     assert code == EXIT_WRONG_INPUT
-    assert "recommendation.json: cannot be read" in err
+    assert "has no recommendation.json, so it is not the folder of a run" in err
 
 
 def test_export_for_one_box_prints_its_own_names(run: Run, folder: Path) -> None:

@@ -27,6 +27,13 @@ def test_a_wrong_scenario_is_wrong_input(run: Run, tmp_path: Path) -> None:
     assert "mine.yaml:1: name" in err
 
 
+def test_a_folder_of_runs_that_is_missing_is_wrong_input(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("dash", reason="pip install 'signalstorm[web]'")
+    code, out, err = run("serve", "--runs", tmp_path / "nope", "--port", "0")
+    assert (code, out) == (2, "")
+    assert "--runs: must be a folder with runs of `signalstorm tune` (No such file or directory)" in err
+
+
 @pytest.mark.processes
 def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     pytest.importorskip("dash", reason="pip install 'signalstorm[web]'")

@@ -7,6 +7,8 @@ import typer
 
 from signalstorm.cli.common import AsJson, Quiet, Verbose, start
 
+_RUNS = Path("runs")
+
 
 def serve(
     scenario: Annotated[
@@ -14,9 +16,9 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8050,
-    runs: Annotated[Path, typer.Option(metavar="DIR", help="The folder with runs of `signalstorm tune`.")] = Path(
-        "runs"
-    ),
+    runs: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder with runs of `signalstorm tune`; by default runs.")
+    ] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Allow an address that other machines reach.")
     ] = False,
@@ -32,6 +34,7 @@ def serve(
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     check_address(host, allow_remote=allow_remote)
-    page = Page(host, port, scenarios=scenario or (), runs=runs)
+    # Runs of their own are looked for where `signalstorm tune` puts them; only a folder that is named must be there.
+    page = Page(host, port, scenarios=scenario or (), runs=_RUNS if runs is None else runs, check_runs=runs is not None)
     output.result({"url": page.url}, f"The what-if page is at {page.url} (Ctrl-C ends it)")
     page.run()

@@ -65,7 +65,7 @@ def test_what_is_not_legal_is_refused(changes: dict[str, Any], message: str, tmp
 
 
 def test_wrong_files_and_targets(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"recommendation\.json: cannot be read"):
+    with pytest.raises(InputError, match=r"has no recommendation\.json, so it is not"):
         write(tmp_path, tmp_path)
     broken = tmp_path / "broken.json"
     for text, message in (("{", "is not JSON"), ("[]", "must be a recommendation of the format")):

@@ -223,7 +223,7 @@ def test_a_run_with_little_in_it_still_gives_a_page(tmp_path: Path) -> None:
 
 
 def test_no_recommendation_no_page(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"recommendation\.json: cannot be read"):
+    with pytest.raises(InputError, match=r"has no recommendation\.json, so it is not"):
         write_report(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

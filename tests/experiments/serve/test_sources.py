@@ -77,3 +77,28 @@ def test_a_damaged_run_is_a_message(tmp_path: Path) -> None:
     (folder / "recommendation.json").write_text("{", "utf-8")
     with pytest.raises(InputError, match="is not JSON"):
         Sources(runs=tmp_path).open("run:night")
+
+
+def test_the_folder_of_one_run_is_offered_as_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(tmp_path / "night")
+    write_run(tmp_path / "night" / "inner")
+    monkeypatch.chdir(tmp_path / "night")
+    for folder in (tmp_path / "night", Path()):
+        sources = Sources(runs=folder)
+        assert [source for source in sources.offered() if source.startswith("run:")] == ["run:night"]
+        assert sources.open("run:night").override["nop_rate"] == 60
+
+
+def test_a_named_folder_of_runs_must_be_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(InputError, match=r"--runs: must be a folder with runs of .* \(No such file or directory\)"):
+        Sources(runs=tmp_path / "missing").check_runs()
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="Not a directory"):
+        Sources(runs=tmp_path / "file").check_runs()
+    caplog.set_level("INFO")
+    Sources(runs=tmp_path).check_runs()
+    assert "holds no run of `signalstorm tune` yet" in caplog.text
+    caplog.clear()
+    write_run(tmp_path / "night")
+    Sources(runs=tmp_path).check_runs()
+    assert caplog.text == ""
