@@ -134,8 +134,8 @@ def _best(space: Any, spec: StudyFile, trials: int, engine: Engine, known: Paire
     study = Study(space, InMemoryStorage(), "regret", spec, "regret")
     if known is not None:
         study.remember("guards", list(known.storms.numbers[known.counted :]))
-    storms = prepare(study, spec.budget_of(Budget()), engine)
-    search(study, storms, trials, engine)
+    storms = prepare(study, space, spec, spec.budget_of(Budget()), engine)
+    search(study, space, spec, storms, trials, engine)
     return min(trial.value_s for trial in study.trials() if trial.feasible), storms
 
 

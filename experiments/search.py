@@ -12,7 +12,7 @@ that is.
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -24,9 +24,11 @@ from signalstorm.envs.model.metrics import restricted, watched_s
 from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.racing import rival, run_batch
+from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.standing import Watch
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress, find_guards, float_times, longer, paired
 from signalstorm.experiments.study import Study
+from signalstorm.experiments.study_file import StudyFile
 from signalstorm.experiments.trials import Claim, Proposal, Scores, Trial
 
 _log = logging.getLogger(__name__)
@@ -43,12 +45,19 @@ _IDLE_S = 10.0
 """With nothing else to do, trials that others have not finished within this time are run here as well [s]."""
 
 
-def prepare(study: Study, budget: Budget, engine: Engine, progress: Progress | None = None) -> Paired:
+def prepare(
+    study: Study,
+    space: SearchSpace,
+    spec: StudyFile,
+    budget: Budget,
+    engine: Engine,
+    progress: Progress | None = None,
+) -> Paired:
     """Find the guards, run the present setting as trial 0, and return the storms of all trials.
 
     Both are taken from the study where it holds them already.
     """
-    scenario = study.space.scenario
+    scenario = space.scenario
     guards = study.recall("guards")
     if guards is None:
         if progress is not None:
@@ -62,9 +71,13 @@ def prepare(study: Study, budget: Budget, engine: Engine, progress: Progress | N
             times_s, lost_h = float_times(known.times_s), np.array(known.lost_h)
             return Paired(StormSet(scenario, storms, vary=True), len(budget.storms), times_s, lost_h, budget.risk)
     found = paired(scenario, budget.storms, guards, engine, budget.risk)
-    present = Proposal(study.space.present_point or {}, Setting({}))
-    study.start(run_batch(study.space, study.spec, [present], found, None, engine)[0])
+    present = Proposal(space.present_point or {}, Setting({}))
+    study.start(run_batch(space, spec, [present], found, None, engine)[0])
     return found
+
+
+Runner = Callable[[Sequence[Claim], Sequence[Trial]], list[Scores]]
+"""Runs claims; told the trials that their batch may know. Returns what each came to."""
 
 
 @dataclass
@@ -72,9 +85,8 @@ class _Search:
     """A search on its way."""
 
     study: Study
-    storms: Paired
+    run_claims: Runner
     trials: int
-    engine: Engine
     progress: Progress | None
     deadline: float | None
     watch: Watch | None = None
@@ -91,12 +103,8 @@ class _Search:
         while True:
             self._tell()
             while len(self.running) < _UNDER_WAY and (claims := self._next()):
-                best = rival(self.study.known(claims[0].batch), self.storms)
-                proposals = [claim.proposal for claim in claims]
-                future = pool.submit(
-                    run_batch, self.study.space, self.study.spec, proposals, self.storms, best, self.engine
-                )
-                self.running.append((claims, future))
+                known = self.study.known(claims[0].batch)
+                self.running.append((claims, pool.submit(self.run_claims, claims, known)))
             if self.running:
                 claims, future = self.running.popleft()
                 for claim, scores in zip(claims, future.result(), strict=True):
@@ -178,6 +186,8 @@ class _Search:
 
 def search(
     study: Study,
+    space: SearchSpace,
+    spec: StudyFile,
     storms: Paired,
     trials: int,
     engine: Engine,
@@ -189,6 +199,8 @@ def search(
 
     Args:
         study: The study; it has the present setting as trial 0.
+        space: Its space.
+        spec: Its file.
         storms: What `prepare` returned.
         trials: Trials to end with, the present setting included.
         engine: Where storms run.
@@ -196,10 +208,43 @@ def search(
         deadline: Monotonic time after which no trial begins [s].
         watch: Shown all finished trials after each batch.
     """
-    pool = ThreadPoolExecutor(engine.at_once, thread_name_prefix="batch")
+
+    def run(claims: Sequence[Claim], known: Sequence[Trial]) -> list[Scores]:
+        return run_batch(space, spec, [claim.proposal for claim in claims], storms, rival(known, storms), engine)
+
+    run_study(study, run, trials, engine.at_once, progress, deadline, watch)
+
+
+def run_study(
+    study: Study,
+    run: Runner,
+    trials: int,
+    at_once: int,
+    progress: Progress | None = None,
+    deadline: float | None = None,
+    watch: Watch | None = None,
+    cancel: Callable[[], None] | None = None,
+) -> None:
+    """Claim and run batches until the study holds the asked number of trials, or is to end earlier.
+
+    Args:
+        study: The study; it has trial 0.
+        run: Runs claims.
+        trials: Trials to end with.
+        at_once: Batches that run at the same time.
+        progress: Told after each batch.
+        deadline: Monotonic time after which no trial begins [s].
+        watch: Shown all finished trials after each batch.
+        cancel: Makes what is running end soon; called where the search ends by an exception.
+    """
+    pool = ThreadPoolExecutor(at_once, thread_name_prefix="batch")
     try:
         with study.heartbeat:
-            _Search(study, storms, trials, engine, progress, deadline, watch).run(pool)
+            _Search(study, run, trials, progress, deadline, watch).run(pool)
+    except BaseException:
+        if cancel is not None:
+            cancel()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -68,6 +68,10 @@ class SearchSpace:
         """
         return self.overrides(round_to_legal(point))
 
+    def stored(self, values: Mapping[str, Any]) -> Setting:
+        """Return overrides as a storage has kept them."""
+        return Setting(values)
+
     def overrides(self, values: Mapping[str, KnobValue]) -> Setting:
         """Write values in the form in which commands take them: the queue in requests, or not at all.
 

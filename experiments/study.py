@@ -26,9 +26,8 @@ from optuna.trial import Trial as OptunaTrial
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.experiments.sampling import Seen, batch_seed, draws
-from signalstorm.experiments.search_space import SearchSpace
+from signalstorm.experiments.space import Space, Spec
 from signalstorm.experiments.storage import Heartbeat, patiently
-from signalstorm.experiments.study_file import StudyFile
 from signalstorm.experiments.trials import NEVER_WORSE, Claim, Proposal, Scores, Trial, read, sampler_attrs
 
 _log = logging.getLogger(__name__)
@@ -44,10 +43,10 @@ class Study:
 
     def __init__(
         self,
-        space: SearchSpace,
+        space: Space,
         storage: BaseStorage,
         name: str,
-        spec: StudyFile,
+        spec: Spec,
         identity: str,
         worker: str = "",
     ) -> None:
@@ -80,7 +79,7 @@ class Study:
         """Return the finished trials by number."""
         for trial in self._frozen():
             if trial.state in _ENDED and trial.number not in self._ended and "scores" in trial.user_attrs:
-                self._ended[trial.number] = read(trial)
+                self._ended[trial.number] = read(trial, self.space.stored)
         return [self._ended[number] for number in sorted(self._ended)]
 
     def trial_count(self) -> int:
@@ -93,7 +92,7 @@ class Study:
         Args:
             scores: What the present setting came to.
         """
-        present = Proposal(self.space.present_point or {}, Setting({}))
+        present = Proposal(self.space.present_point or {}, self.space.stored({}))
         while True:
             first = next((trial for trial in self._frozen() if trial.number == 0), None)
             if first is None:
@@ -338,14 +337,14 @@ class Study:
     def _claim(self, trial: FrozenTrial) -> Claim:
         trial_id = self._storage.get_trial_id_from_study_id_trial_number(self._id, trial.number)
         attrs = trial.user_attrs
-        proposal = Proposal(dict(trial.params), Setting(attrs["setting"]), sampler_attrs(trial))
+        proposal = Proposal(dict(trial.params), self.space.stored(attrs["setting"]), sampler_attrs(trial))
         waiting = trial.state == TrialState.WAITING
         return Claim(trial_id, trial.number, attrs["batch"], attrs["worker"], proposal, waiting)
 
     def _identity(self, trial: FrozenTrial) -> Setting:
         """Return what the network is set to in a trial."""
         if trial.number not in self._identities:
-            self._identities[trial.number] = self.space.identity(Setting(trial.user_attrs["setting"]))
+            self._identities[trial.number] = self.space.identity(self.space.stored(trial.user_attrs["setting"]))
         return self._identities[trial.number]
 
     def _fail(self, trial_id: int) -> None:

@@ -80,6 +80,10 @@ class Judgement:
     """Changes of knobs [1/h]."""
 
 
+Judged = Callable[[Judgement], None]
+"""Told an evaluation of a training that is going on."""
+
+
 @dataclass(frozen=True)
 class Trained:
     """What a training came to."""
@@ -140,6 +144,7 @@ def train(
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    judged: Judged | None = None,
 ) -> Trained:
     """Train a policy; interrupted, the same call goes on where it stopped.
 
@@ -151,12 +156,14 @@ def train(
         seed: Seed, instead of the file's.
         out: The folder of the run; by default ``runs/NAME-SEED``.
         progress: Told how far it is.
+        judged: Told every evaluation; what it raises ends the training.
 
     Raises:
         InputError: If something is wrong with the input, the folder holds another run, or the extra ``rl`` is not
             installed.
     """
     told = progress or (lambda stage, done, total: None)
+    shown = judged or (lambda judgement: None)
     file = training if isinstance(training, TrainingFile) else None if training is None else load_training(training)
     named = what or (file.environment if file else None)
     if named is None:
@@ -166,15 +173,15 @@ def train(
         file = own_training(environment)
         environment = environment_of(named, file.options)
     given = {"timesteps": timesteps, "rows": rows, "seed": seed, "environment": named}
-    file = _with(file, {name: value for name, value in given.items() if value is not None})
+    file = with_arguments(file, {name: value for name, value in given.items() if value is not None})
     folder = Path(out) if out is not None else Path(RUNS) / f"{environment.name}-{file.seed}"
-    ppo = _library()
+    ppo = library()
     with RunFolder(folder) as run:
         _claim(run, environment, file)
-        return _Training(run, environment, file, ppo, told).run()
+        return _Training(run, environment, file, ppo, told, shown).run()
 
 
-def _with(file: TrainingFile, given: Mapping[str, Any]) -> TrainingFile:
+def with_arguments(file: TrainingFile, given: Mapping[str, Any]) -> TrainingFile:
     """Return a training with the arguments of a command, and with minibatches that divide what other rows gather."""
     plain = file.model_dump(mode="json") | dict(given)
     rows = plain["rows"]
@@ -188,7 +195,12 @@ def _with(file: TrainingFile, given: Mapping[str, Any]) -> TrainingFile:
     return checked
 
 
-def _library() -> Any:
+def library() -> Any:
+    """Return the module that learns.
+
+    Raises:
+        InputError: If the extra ``rl`` is not installed.
+    """
     try:
         return import_module("signalstorm.agents.ppo")
     except ImportError as error:
@@ -227,9 +239,16 @@ class _Training:
     """A training that is going on."""
 
     def __init__(
-        self, run: RunFolder, environment: Environment, file: TrainingFile, ppo: Any, progress: Progress
+        self,
+        run: RunFolder,
+        environment: Environment,
+        file: TrainingFile,
+        ppo: Any,
+        progress: Progress,
+        judged: Judged,
     ) -> None:
         self._run, self._environment, self._file, self._ppo, self._progress = run, environment, file, ppo, progress
+        self._judged = judged
         self._options = environment.options
         self._storms = StormSet(self._options.scenario, tuple(file.judged_on), vary=self._options.vary)
         self._rows: list[dict[str, float]] = []
@@ -304,6 +323,7 @@ class _Training:
             self._best = judged
             save(self._run.path / POLICY, policy, self._facts())
         self._write_evaluations()
+        self._judged(judged)
 
     def _facts(self) -> dict[str, Any]:
         return facts_of(self._environment, self._file)

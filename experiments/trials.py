@@ -1,6 +1,6 @@
 """Trials: what is proposed, what is claimed, and what it came to."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,8 @@ class Scores:
     """By how much it exceeds each limit of the study, as a share of the limit; 0 or less: it keeps it."""
     pruned: bool = False
     """Whether it was ended before it had met all its storms."""
+    curve: tuple[float, ...] = ()
+    """What it came to on its way, where a pruner asks for that."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,13 @@ def sampler_attrs(trial: FrozenTrial) -> dict[str, Any]:
     return {key: value for key, value in trial.system_attrs.items() if not key.startswith("constraints")}
 
 
-def read(trial: FrozenTrial) -> Trial:
-    """Return a finished trial as Optuna keeps it."""
+def read(trial: FrozenTrial, stored: Callable[[Mapping[str, Any]], Setting] = Setting) -> Trial:
+    """Return a finished trial as Optuna keeps it.
+
+    Args:
+        trial: The trial.
+        stored: Makes a setting of what is kept of one.
+    """
     record, constraints = trial.user_attrs["scores"], dict(trial.constraints)
     scores = Scores(
         value_s=float(record["value_s"]),
@@ -123,11 +130,12 @@ def read(trial: FrozenTrial) -> Trial:
         figures=record["figures"],
         excess=constraints,
         pruned=trial.state == TrialState.PRUNED,
+        curve=tuple(record.get("curve", ())),
     )
     return Trial(
         number=trial.number,
         batch=trial.user_attrs["batch"],
         point=dict(trial.params),
-        setting=Setting(trial.user_attrs["setting"]),
+        setting=stored(trial.user_attrs["setting"]),
         scores=scores,
     )

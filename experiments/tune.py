@@ -105,7 +105,7 @@ def tune(
     _check_network(spec, space)
     study_name = name or model.name
     plan = _plan(space, spent, study_name, spec)
-    with RunFolder(Path(RUNS) / study_name if out is None else out) as folder, quiet_optuna(), _terminable():
+    with RunFolder(Path(RUNS) / study_name if out is None else out) as folder, quiet_optuna(), terminable():
         known = folder.claim(model, plan, command)
         finished = _finished(folder, plan) if known else None
         if finished is not None:
@@ -120,7 +120,7 @@ def tune(
         worker = "" if storage is None else folder.worker()
         held = Study(space, opened, study_name, spec, digest(_identity(plan)), worker)
         with make_engine(engine, model, jobs) as machine:
-            return _Run(folder, space, spent, held, machine, progress, watch).finish()
+            return _Run(folder, space, spec, spent, held, machine, progress, watch).finish()
 
 
 class _Run:
@@ -130,13 +130,14 @@ class _Run:
         self,
         folder: RunFolder,
         space: SearchSpace,
+        spec: StudyFile,
         budget: Budget,
         study: Study,
         engine: Engine,
         progress: Progress | None,
         watch: Watch | None,
     ) -> None:
-        self.folder, self.space, self.budget = folder, space, budget
+        self.folder, self.space, self.spec, self.budget = folder, space, spec, budget
         self.study, self.engine, self._progress, self._watch = study, engine, progress, watch
         self._began, self._before_s = time.monotonic(), float(study.recall("seconds") or 0.0)
 
@@ -144,11 +145,21 @@ class _Run:
         """Do what is still to do, and return the recommendation."""
         if ghosts := self.study.fail_ghosts():
             _say(self.folder, f"{ghosts} unfinished trials marked as failed")
-        storms = prepare(self.study, self.budget, self.engine, self._tell)
+        storms = prepare(self.study, self.space, self.spec, self.budget, self.engine, self._tell)
         run_files.write_seeds(self.folder, storms, self.budget)
-        limit_s = self.study.spec.budget.seconds
+        limit_s = self.spec.budget.seconds
         deadline = None if limit_s is None else self._began + limit_s - self._before_s
-        search(self.study, storms, self.budget.trials, self.engine, self._tell, deadline, self._watch)
+        search(
+            self.study,
+            self.space,
+            self.spec,
+            storms,
+            self.budget.trials,
+            self.engine,
+            self._tell,
+            deadline,
+            self._watch,
+        )
         trials = self.study.trials()
         if not self.study.alone():
             _say(self.folder, "several processes searched this study, so the same command may find another setting")
@@ -163,7 +174,7 @@ class _Run:
         run_files.write_series(self.folder, self.space, record.override, self.budget)
         save(record, self.folder.path)
         run_files.write_exports(self.folder, record)
-        dashboard.attach(self.study.optuna_study, record, self.study.spec.objectives)
+        dashboard.attach(self.study.optuna_study, record, self.spec.objectives)
         _say(self.folder, record.verdict)
         return record
 
@@ -200,7 +211,7 @@ class _Run:
             held_out=unseen,
             profiles=sweep.profiles,
             importance=shares,
-            pareto=pareto_set(trials, self.study.spec.pareto),
+            pareto=pareto_set(trials, self.spec.pareto),
             interaction=interaction(self.space, setting, shares, mapped_on, self.engine, self._tell),
             passed_over=passed_over(self.space, trials, storms, chosen, self.budget, self.engine),
             search=Search(
@@ -210,7 +221,7 @@ class _Run:
                 guards=storms.storms.numbers[storms.counted :],
                 choice=fresh[: chosen.storms.counted],
                 choice_guards=fresh[chosen.storms.counted :],
-                sampler=sampling.in_words(self.study.spec.sampler),
+                sampler=sampling.in_words(self.spec.sampler),
                 seconds=self._seconds(),
             ),
             diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, room, self.budget, self.engine)),
@@ -222,7 +233,7 @@ class _Run:
         known = self.study.recall("choice")
         if known is not None and known["trials"] == len(trials):
             return choice.from_json(known, self.space)
-        chosen = choice.choose(self.space, trials, storms, self.budget, self.engine, self.study.spec, self._tell)
+        chosen = choice.choose(self.space, trials, storms, self.budget, self.engine, self.spec, self._tell)
         self.study.remember("choice", {"trials": len(trials), **chosen.to_json()})
         return chosen
 
@@ -247,10 +258,19 @@ def _spec(study: StudyFile | str | os.PathLike[str], seed: int | None) -> StudyF
 def _checked(budget: Budget, trials: int | None, seeds: int | None) -> Budget:
     given: dict[str, Any] = {key: value for key, value in (("trials", trials), ("seeds", seeds)) if value is not None}
     spent = replace(budget, **given, **_first(seeds))
-    for key, value, most in (("--trials", spent.trials, _MOST_TRIALS), ("--seeds", spent.seeds, _MOST_SEEDS)):
-        if not 1 <= value <= most:
-            raise wrong_input(f"must be 1 to {most}", value, "leave it out for the default", key=key)
+    checked_number("--trials", spent.trials, _MOST_TRIALS)
+    checked_number("--seeds", spent.seeds, _MOST_SEEDS)
     return spent
+
+
+def checked_number(option: str, value: int, most: int) -> None:
+    """Refuse a number beyond 1 to the most that makes sense.
+
+    Raises:
+        InputError: If it is.
+    """
+    if not 1 <= value <= most:
+        raise wrong_input(f"must be 1 to {most}", value, "leave it out for the default", key=option)
 
 
 def _first(seeds: int | None) -> dict[str, Any]:
@@ -305,7 +325,7 @@ def _say(folder: RunFolder, text: str) -> None:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """Treat a request to terminate like Ctrl-C, so that the run ends in order."""
     if threading.current_thread() is not threading.main_thread():
         yield

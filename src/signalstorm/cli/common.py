@@ -23,6 +23,16 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Report no progress, 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Report each step, with time and module.")]
 
 
+EXIT_INTERRUPTED = 130
+"""Ended by Ctrl-C or a request to terminate."""
+
+
+def interrupted(kept: str = "what is finished is kept, the same command goes on") -> typer.Exit:
+    """Say what an interruption leaves, and return how the command ends."""
+    typer.echo(f"interrupted: {kept}", err=True)
+    return typer.Exit(EXIT_INTERRUPTED)
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """Where the result of a command goes: one JSON document or text, on stdout."""

@@ -1,6 +1,5 @@
 """``signalstorm compare`` and ``signalstorm evaluate``: contestants on the same held-out storms."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.common import AsJson, Quiet, Verbose, interrupted, start
 from signalstorm.cli.following import following
-from signalstorm.cli.tune import EXIT_INTERRUPTED
 
 Storms = Annotated[int, typer.Option("--seeds", help="Held-out storms: the first so many from 20,000 on.")]
 _WHERE = "A scenario's name or file, or the id of an environment on drawn storms."
@@ -130,5 +128,4 @@ def _going_on(kept: bool) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         said = "what is finished is kept, the same command goes on" if kept else "nothing is kept without --out"
-        print(f"interrupted: {said}", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise interrupted(said) from None

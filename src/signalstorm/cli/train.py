@@ -1,15 +1,13 @@
 """``signalstorm train``: learn a policy on rows of storms."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from signalstorm.cli import EXIT_REJECTED
-from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.common import AsJson, Quiet, Verbose, interrupted, start
 from signalstorm.cli.following import following
-from signalstorm.cli.tune import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from signalstorm.experiments.train import Trained
@@ -47,8 +45,7 @@ def train(
                 environment, training=training, timesteps=timesteps, rows=envs, seed=seed, out=out, progress=progress
             )
     except KeyboardInterrupt:
-        print("interrupted: what is learnt is kept, the same command goes on", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise interrupted() from None
     output.result(result.to_json(), _text(result))
     if result.policy.rmst_s >= result.best_static.rmst_s:
         raise typer.Exit(EXIT_REJECTED)

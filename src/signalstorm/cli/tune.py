@@ -1,27 +1,32 @@
 """``signalstorm tune``: find the best setting for a scenario."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from signalstorm.cli import EXIT_REJECTED
-from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.common import AsJson, Quiet, Verbose, interrupted, start
 from signalstorm.cli.following import following
-from signalstorm.cli.scenarios import ScenarioName
+from signalstorm.cli.tune_training import is_training, tune_training
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from signalstorm.experiments.recommendation import Figures, Recommendation
 
-EXIT_INTERRUPTED = 130
-"""Ended by Ctrl-C or a request to terminate."""
-
 
 def tune(
-    scenario: ScenarioName,
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario's name, or a file's path; of a training also ENV_ID.")
+    ],
+    target: Annotated[
+        str,
+        typer.Option(
+            metavar="scenario|training",
+            help="What to tune: the network's setting, or what PPO is told (needs the extra `rl`).",
+        ),
+    ] = "scenario",
     study: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A study file, or the name of one that comes with the package."),
@@ -30,7 +35,8 @@ def tune(
         str | None,
         typer.Option(
             metavar="A,B,C",
-            help="The knobs to move; by default those that the study names or the scenario calls tunable.",
+            help="The knobs, or hyper-parameters, to move; by default those that the study names or the scenario "
+            "calls tunable.",
         ),
     ] = None,
     trials: Annotated[
@@ -38,7 +44,8 @@ def tune(
         typer.Option(metavar="N", help="Settings to try, the present one included; by default as the study says."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(metavar="N", help="Storms of each trial; by default as the study says.")
+        int | None,
+        typer.Option(metavar="N", help="Storms, or trainings, of each trial; by default as the study says."),
     ] = None,
     jobs: Annotated[
         int | None,
@@ -63,12 +70,19 @@ def tune(
 
     Interrupt it at any time: the same command goes on where it stopped. Exit code 1 if no better setting was found,
     or the one found is worse on some held-out storm.
+
+    With --target training: find hyper-parameters with which trainings end storms sooner, into training.yaml, which
+    `train --training` takes. Exit code 1 if none are better on fresh seeds.
     """
     from signalstorm.experiments.tune import RUNS
     from signalstorm.experiments.tune import tune as run
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     wanted = None if knobs is None else [word.strip() for word in knobs.split(",") if word.strip()]
+    if is_training(target, engine, jobs):
+        options = {"parameters": wanted, "study": study, "trials": trials, "seeds": seeds}
+        tune_training(scenario, output, quiet=quiet, out=out, storage=storage, name=name, **options)
+        return
     try:
         with following(quiet=quiet) as (progress, watch):
             record = run(
@@ -76,8 +90,7 @@ def tune(
                 storage=storage, name=name, progress=progress, watch=watch,
             )  # fmt: skip
     except KeyboardInterrupt:
-        print("interrupted: what is finished is kept, the same command goes on", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise interrupted() from None
     folder = out if out is not None else Path(RUNS) / (name or record.scenario.name)
     output.result(record.model_dump(mode="json"), _text(record, folder))
     if not (record.changed and record.never_worse):
