@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import ne
 
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
@@ -34,6 +35,13 @@ for _one in COMMANDS:
 _OPENING_WORDS = {
     word for opener, _ in _OPENERS for word in re.findall(r"(?<![\\(?<P\w])[a-z0-9-]{3,}", opener.form.pattern)
 }
+_KNOB_HEADS = {
+    command.head.lower(): command
+    for command in COMMANDS
+    if not command.common and (command.head in (MME_GATE, SGSN_GATE) or any(key in KNOBS for key in command.quantities))
+}
+_MARKED = re.compile(rf"[^a-z]{{1,30}}({'|'.join(map(re.escape, _KNOB_HEADS))})(?= |$)")
+_MOST_DIGITS = 20
 _ACTIONS = {
     "drop": "drop",
     "congestion": "reject-congestion",
@@ -146,6 +154,9 @@ class _Reader:
         back = _BACK.fullmatch(words) if first in ("no", "default") else None
         known = self._known(back["rest"] if back else words)
         if not known:
+            meant = _meant(words)
+            if meant is not None:
+                return self._damaged(line, [meant])
             self.unknown.append(line)
             return 1
         placed = [command for command in known if self._reach(command.modes) is not None]
@@ -258,6 +269,27 @@ class _Reader:
         return tuple(Mode(block.kind, block.name) for block in self._stack[1:])
 
 
+def _meant(words: str) -> Command | None:
+    """Return the command of a knob that a line would be but for what stands before it, or for one wrong character.
+
+    Such a line is a piece of a diff, of a listing with numbers, or garbled; to call it unknown would be to conclude
+    that the box has the default.
+    """
+    lowered = words.lower()
+    marked = _MARKED.match(lowered)
+    for head, command in _KNOB_HEADS.items():
+        half, end = len(head) // 2, len(head)
+        if marked and marked[1] == head:
+            return command
+        if lowered[end : end + 1] not in ("", " ") or not (
+            lowered[:half] == head[:half] or lowered[half:end] == head[half:]
+        ):
+            continue
+        if sum(map(ne, lowered[:end], head)) == 1:
+            return command
+    return None
+
+
 class _IllegalError(Exception):
     """A number outside its range; the message is the rule."""
 
@@ -273,7 +305,7 @@ def _values(command: Command, groups: dict[str, str]) -> tuple[dict[str, KnobVal
         if quantity is None:
             values[key] = word.strip()
             continue
-        number = int(word)
+        number = _whole(word)
         if not quantity.low <= number <= quantity.high:
             highest = "" if quantity.high == float("inf") else f" to {quantity.high:g}"
             raise _IllegalError(f"must have {key} as {quantity.low:g}{highest}, but has {number}")
@@ -282,6 +314,13 @@ def _values(command: Command, groups: dict[str, str]) -> tuple[dict[str, KnobVal
         shown.append(f"{key} = {_in_words(number, quantity)}")
     values |= _derived(command, values)
     return values, ", ".join(shown) or " ".join(f"{key} {value}" for key, value in values.items())
+
+
+def _whole(word: str) -> int:
+    """Turn digits into a number; no command takes so many that it would be too long to convert."""
+    if len(word) > _MOST_DIGITS:
+        raise _IllegalError(f"must have a number of at most {_MOST_DIGITS} digits, but has one of {len(word)}")
+    return int(word)
 
 
 def _derived(command: Command, values: dict[str, KnobValue]) -> dict[str, KnobValue]:
@@ -314,8 +353,8 @@ def _in_words(number: int, quantity: Quantity) -> str:
 
 def _gate(groups: dict[str, str]) -> tuple[dict[str, KnobValue], str]:
     """Read a gate's line by the rules that the command itself checks."""
-    rate, wait = int(groups["rate"]), int(groups.get("wait", 5))
-    queue = int(groups["queue"]) if "queue" in groups else None
+    rate, wait = _whole(groups["rate"]), _whole(groups.get("wait", "5"))
+    queue = _whole(groups["queue"]) if "queue" in groups else None
     for name, number in (("nop_rate", rate), ("nop_wait_s", wait), ("nop_queue", queue)):
         knob = KNOBS[name]
         if number is not None and not knob.low <= number <= knob.high:

@@ -65,6 +65,23 @@ HARMLESS: list[bytes] = [
     RUNNING.replace("  ", "\t").encode(),
     (RUNNING + RUNNING.replace("config\n", "", 1)).encode(),
     RUNNING.encode() + b"\x00" * 500,
+    RUNNING.replace("sctp-rto-max 600", "sctp-rto\x00-max 600").encode(),
+    b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + RUNNING.encode(),
+    f"<pre>\n{RUNNING}</pre>\n".encode(),
+    f"```\n{RUNNING}```\n".encode(),
+    RUNNING.replace("sctp-rto-max", "sctp-\u200brto-max").encode(),
+    RUNNING.replace("sctp-rto-max", "sctp\u2011rto\u2013max").encode(),
+    RUNNING.replace("name stp2", "name \u201cstp2\u201d").encode(),
+    RUNNING.replace("sctp-rto-max 600", "sctp-rto-max 0600").encode(),
+    RUNNING.replace("\n", "\x0c\n").encode(),
+    RUNNING.encode().replace(b"stp2", b"\xed\xa0\x80"),
+    RUNNING.encode("utf-32"),
+    RUNNING.encode("utf-16-be"),
+    "".join(f"\x1b[32m{line[:-1]}\x1b[0m\n" for line in LINES).encode(),
+    RUNNING.replace(" ", "\t").encode(),
+    "".join(line + line for line in LINES).encode(),
+    RUNNING.replace("psp instance 4", f"psp instance {'4' * 6000}").encode(),
+    "".join(" " * i + f"context c{i}\n" for i in range(3000)).encode() + RUNNING.encode(),
 ]
 DAMAGED: list[bytes] = [
     *(truncated(at) for at in range(100, len(RUNNING), 311)),
@@ -81,6 +98,32 @@ DAMAGED: list[bytes] = [
     b"network-overload-protection " * 2_000,
     RUNNING.replace("\n", " ").encode(),
 ]
+
+
+GATE = "network-overload-protection sgsn-new-connections-per-second"
+OBSCURED: list[bytes] = [
+    "".join(f"{number:5d}: {line}" for number, line in enumerate(LINES, 1)).encode(),
+    "".join(f"> {line}" for line in LINES).encode(),
+    "".join(f"+{line}" for line in LINES).encode(),
+    "".join(f"2014-11-21 06:25:00 {line}" for line in LINES).encode(),
+    RUNNING.replace(f"  {SGSN_LINE}", f"-  {SGSN_LINE}\n+  {SGSN_LINE.replace('500 ', '900 ', 1)}").encode(),
+    RUNNING.replace(GATE, GATE.replace("new", "mew")).encode(),
+    RUNNING.replace("sctp-rto-max", "sctp-rt0-max").encode(),
+    RUNNING.replace("sctp-rto-max 600", "sctp-rto-max -600").encode(),
+    RUNNING.replace("sctp-rto-max 600", "sctp-rto-max 600.5").encode(),
+    RUNNING.replace("sctp-rto-max 600", "sctp-rto-max 60\xb2").encode(),
+    RUNNING.replace("sctp-rto-max 600", f"sctp-rto-max {'9' * 5000}").encode(),
+    RUNNING.replace("500 action", f"{'9' * 5000} action").encode(),
+    RUNNING.replace("600", "6000\b").encode(),
+    "".join(reversed(LINES)).encode(),
+]
+
+
+@pytest.mark.parametrize("content", OBSCURED)
+def test_a_line_that_is_plainly_there_is_never_taken_for_missing(content: bytes) -> None:
+    """With numbers, marks of a diff or of a mail before it, one wrong letter, or a number that is none."""
+    with pytest.raises(InputError, match=r"cut or garbled|must have|outside"):
+        values(parsed(content), "gprs")
 
 
 def test_there_are_fifty() -> None:
