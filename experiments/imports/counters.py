@@ -206,7 +206,7 @@ def _wide(
     found_interval_s = _interval_s(at_s, interval_s)
     end_marks = marks or _marks(times)
     if found_interval_s is None:
-        rule = "the times do not lie at one distance, so the length of an interval is not known"
+        rule = "the times do not lie at one distance above 0 s, so the length of an interval is not known"
         faults.append(Fault(table.file, None, times, rule, ABSENT, "give --interval in seconds"))
     if end_marks is None:
         rule = "is ambiguous: a time may mark the start or the end of its interval"
@@ -254,6 +254,10 @@ def _questions(
         yield Fault(table.file, line, name, "is ambiguous: it may be a count per interval or a rate", ABSENT, give)
         return
     known = [value for value in values if value is not None]
+    for (row, _), value in zip(table.rows, values, strict=True):
+        if value is not None and not 0.0 <= value < math.inf:
+            rule = "must be at least 0 and finite: counters that were reset must be cut there"
+            yield Fault(table.file, row, name, rule, value, "correct the cell, or leave it empty")
     whole = all(value.is_integer() for value in known)
     if asked and meaning.unit == "1/s" and whole and known and interval_s is not None and interval_s >= _WHOLE_FROM_S:
         largest = max(known)
@@ -288,9 +292,9 @@ def _is_time(table: Table, name: str) -> bool:
 
 def _interval_s(at_s: Sequence[float], given: float | None) -> float | None:
     if given is not None:
-        return given
+        return given if given > 0 else None
     steps = {round(after - before, 6) for before, after in pairwise(at_s)}
-    return steps.pop() if len(steps) == 1 else None
+    return steps.pop() if len(steps) == 1 and min(steps) > 0 else None
 
 
 def _marks(header: str) -> str | None:

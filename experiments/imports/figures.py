@@ -1,5 +1,6 @@
 """Single figures of a run or a text, a row each: quantity, value, unit; what can be read two ways is asked."""
 
+import math
 import os
 import re
 from collections import defaultdict
@@ -90,6 +91,8 @@ def read(path: str | os.PathLike[str], nop_rate_per_s: float | None = None) -> l
 def _figure(file: str, line: int, name: str, value: float | None, unit: str) -> Figure | Fault:
     if value is None:
         return Fault(file, line, name, "must have a value", ABSENT, "give one, or take the row out")
+    if not 0.0 <= value < math.inf:
+        return Fault(file, line, name, "must be at least 0 and finite", value, "correct it, or take the row out")
     rto = _RTO.search(name)
     if rto is not None:
         return _limit(file, line, f"rto-{rto['which'].lower()}", value, unit)

@@ -93,8 +93,8 @@ def unit_of(header: str) -> Unit | None:
 
 def element_of(header: str) -> str:
     """Return the link or STP that a header names as the scenario does: ``stp2/slc4`` or ``stp2``; empty if none."""
-    stp = re.search(r"stp[-_ ]?(\d+)", header, re.IGNORECASE)
-    link = re.search(r"(?:psp|slc|link)[-_ ]?(\d+)", header, re.IGNORECASE)
-    if stp is None:
+    found = [re.search(rf"{word}[-_ ]?(\d+)", header, re.IGNORECASE) for word in ("stp", "(?:psp|slc|link)")]
+    stp, link = (match[1].lstrip("0") or "0" if match else "" for match in found)
+    if not stp:
         return ""
-    return f"stp{int(stp[1])}/slc{int(link[1])}" if link else f"stp{int(stp[1])}"
+    return f"stp{stp}/slc{link}" if link else f"stp{stp}"

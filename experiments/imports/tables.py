@@ -15,6 +15,8 @@ _PLAIN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COMMA = re.compile(r"[-+]?\d+,\d+")
 _BLANK_GROUPS = re.compile(r"[-+]?\d{1,3}(?:[' ]\d{3})+")
+_LONGEST = 40
+"""Characters of a number at most; a longer one is none that anybody counted."""
 NOTHING = ("", "-", "n/a", "na", "nan", "null", "none", "?")
 """Cells that hold no value."""
 DAY_S = 86_400.0
@@ -84,6 +86,7 @@ def numbers(cells: Sequence[tuple[int, str]], file: str, name: str) -> tuple[lis
             or _GROUPED.fullmatch(cell)
             or _BLANK_GROUPS.fullmatch(cell)
         )
+        or len(cell) > _LONGEST
     ]
     if wrong:
         raise InputError(wrong)

@@ -74,6 +74,10 @@ def test_attaches_that_cannot_be(tmp_path: Path) -> None:
         (ATTACHES.replace("09:00;14,053,511", "09:00"), "as many cells in each row.*other numbers on lines 3"),
         (ATTACHES.split("\n", 1)[1], "row of column names"),
         ("time_s;attach rate /s\n1;1,5\n2;1,234,567\n", "commas for thousands and for decimals"),
+        (ATTACHES.replace("738,279", "-738,279"), "must be at least 0 and finite"),
+        (ATTACHES.replace("738,279", "1e400"), "must be at least 0 and finite"),
+        (ATTACHES.replace("738,279", "9" * 5000), "must be a number"),
+        ("until,attach count\n08:00,5\n08:00,6\n", "one distance above 0 s"),
     ],
 )
 def test_what_is_not_certain_is_asked(tmp_path: Path, content: str, said: str) -> None:
@@ -131,6 +135,9 @@ def test_traps() -> None:
     traps.check_elements(found, load("incident-2014"))
     with pytest.raises(InputError, match=r"alarms.txt:1: names an element that lab-pcrf does not have"):
         traps.check_elements(found, load("lab-pcrf"))
+    endless = parsed(f"08:13:14 STP-2 SLC-{'4' * 5000} congestion\n")
+    with pytest.raises(InputError, match=r"names an element that incident-2014 does not have"):
+        traps.check_elements(endless, load("incident-2014"))
     with pytest.raises(InputError, match="no line with a time and a known alarm"):
         parsed("nothing happened\n")
 
@@ -156,6 +163,7 @@ def figures_of(tmp_path: Path, *rows: str, gate: float | None = None) -> list[fi
         (["peak request rate,180,"], "must be a rate"),
         (["convergence time,2,"], "unit of time"),
         (["atempts,2,"], "Did you mean attempts"),
+        (["convergence time,-120,s"], "at least 0 and finite"),
     ],
 )
 def test_figures_that_can_be_read_two_ways_are_asked(tmp_path: Path, rows: list[str], said: str) -> None:
