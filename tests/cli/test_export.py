@@ -28,6 +28,12 @@ def test_export_prints_the_commands_and_the_files(run: Run, folder: Path) -> Non
     assert (folder / "recommended.json").exists()
 
 
+def test_export_prints_no_command_of_a_file_that_it_did_not_write(run: Run, folder: Path) -> None:
+    code, out, _ = run("export", folder, "--target", "runbook", "--out", folder / "out")
+    assert code == EXIT_OK
+    assert out.splitlines() == [f"wrote {folder / 'out' / 'runbook.md'}"]
+
+
 def test_export_for_machines_goes_where_it_is_told(run: Run, folder: Path) -> None:
     arguments = ("--target", "staros", "--release", "17", "--out", folder / "out", "--json")
     code, out, _ = run("export", folder / "recommendation.json", *arguments)

@@ -56,7 +56,8 @@ def export(
     """Write the recommended setting as commands, and the way back; exit code 1 if it is worse on some storm.
 
     Writes staros.cfg and staros-rollback.cfg (target staros), vdra.zip with its tables and their columns (target vdra),
-    runbook.md for the night shift (target runbook) and recommended.json (target json), and prints the commands.
+    runbook.md for the night shift (target runbook) and recommended.json (target json), and prints the StarOS commands
+    that it wrote.
     """
     from signalstorm.envs.model.errors import wrong_input
     from signalstorm.experiments.export import NotBetterError, preview, write
@@ -83,5 +84,7 @@ def export(
         raise wrong_input(f"cannot be written: {error.strerror}", file=str(error.filename or folder)) from None
     found = preview(recommendation, release, names, against)
     files = [str(path) for path in paths]
-    shown = [f"{file}:\n" + "\n".join(lines) + "\n" for file, lines in found["lines"].items() if lines]
+    written = {path.name for path in paths}
+    lines = {file: lines for file, lines in found["lines"].items() if lines and file in written}
+    shown = [f"{file}:\n" + "\n".join(commands) + "\n" for file, commands in lines.items()]
     output.result({"files": files, **found}, "\n".join([*shown, *(f"wrote {file}" for file in files)]))
