@@ -29,7 +29,7 @@ def figures(record: Recommendation) -> dict[str, tuple[str, Figure]]:
     if record.pareto and len(record.pareto) > 1:
         found["pareto"] = (
             "Settings of which none is better in everything",
-            pareto_front(record.pareto, record.override),
+            pareto_front(record.pareto, {**record.recommended, **record.override}),
         )
     return found
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.errors import Fault, InputError, wrong_input
+from signalstorm.experiments.report.alarm_times import EDGES, AlarmRow, alarm_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,8 +21,6 @@ SETTINGS = ("present", "recommended")
 
 _POINTS = 300
 """Points of a curve at most; more would be means over neighbours."""
-_EDGES = " alarm"
-"""Quantities that end so are edges of an alarm, 1 when it is set and 0 when it is cleared."""
 _NOT_SERVERS = ("gate", "handsets", "network")
 _CPU = {"imsimgr": "IMSI manager", "database": "session database", "mme": "MME"}
 _MORE = (
@@ -98,6 +97,8 @@ class Curves:
     """What each link sends, gets back, and has waiting."""
     congestion: tuple[LinkMap, ...] = ()
     """One for each setting."""
+    alarms: tuple[AlarmRow, ...] = ()
+    """The alarms that were set."""
 
 
 Points = dict[int, dict[float, float]]
@@ -130,6 +131,7 @@ def read_curves(path: Path) -> Curves:
         tuple(_stirred(_storm_charts(found))),
         tuple(_stirred(_link_charts(found, links))),
         tuple(_congestion(found, links)),
+        tuple(alarm_rows(found, {s: len(found.get((s, "handsets", "request rate"), ())) for s in SETTINGS}, SETTINGS)),
     )
 
 
@@ -233,7 +235,7 @@ def _alarms(found: Found) -> Chart:
     """Count the alarms that are up, at the times at which the request rate is known."""
     bands = []
     for setting in SETTINGS:
-        edges = [points for (s, _, quantity), points in found.items() if s == setting and quantity.endswith(_EDGES)]
+        edges = [points for (s, _, quantity), points in found.items() if s == setting and quantity.endswith(EDGES)]
         if edges:
             time_s, of_seeds = _grid(found[setting, "handsets", "request rate"])
             seeds = list(found[setting, "handsets", "request rate"])

@@ -80,14 +80,17 @@ def ticks(low: float, high: float) -> Figure:
     for steps in ((1, 2, 5), range(1, 10)):
         if len(marks) < 3:
             marks = [m * 10.0**p for p in powers for m in steps if low <= m * 10.0**p <= high]
-    return {"tickvals": marks, "ticktext": [f"{mark:g}" if mark < 10_000 else f"{mark:,.0f}" for mark in marks]}
+    # As plotly does on its other axes: thousands are shortened together, or not at all.
+    short = high >= 10_000
+    return {"tickvals": marks, "ticktext": [f"{m / 1000:g}k" if short and m >= 1000 else f"{m:g}" for m in marks]}
 
 
 def log_axis(title: str, values: Sequence[float]) -> Figure:
     """Return a logarithmic axis over positive values, with some room at both ends."""
     low, high = min(values) / 1.15, max(values) * 1.15
     span = [math.log10(low), math.log10(high)]
-    return axis(title, type="log", range=span, minor={"showgrid": False}, **ticks(low, high))
+    marks = ticks(low, high / 1.02)  # a mark at the very end would have no room for its number
+    return axis(title, type="log", range=span, minor={"showgrid": False}, **marks)
 
 
 def numbers(values: Sequence[float] | npt.NDArray[np.float64], digits: int = 5) -> list[float | None]:

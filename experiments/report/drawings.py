@@ -67,5 +67,5 @@ def _knobs(report: Report) -> Iterator[Drawing]:
         drawn = knob_figures.interaction_map(record.interaction)
         yield Drawing("map", "map", f"Mean cost of a storm [s] by {' and '.join(record.interaction.knobs)}", drawn)
     if len(report.pareto) > 1:
-        drawn = knob_figures.pareto_front(report.pareto, record.override)
+        drawn = knob_figures.pareto_front(report.pareto, {**report.recommended, **record.override})
         yield Drawing("pareto", "pareto", "Time and refusals", drawn)

@@ -130,12 +130,16 @@ def profile_chart(
 
 def interaction_map(found: Interaction) -> Figure:
     """Draw the cost of storms over two knobs as a map; no value where the two are not legal together."""
-    first, second = ([_plain(value) for value in values] for values in (found.first, found.second))
-    costs = [cost for row in found.value_s for cost in row if cost is not None]
-    text = [["" if cost is None else amount(cost) for cost in row] for row in found.value_s]
+    # A value that is legal with none of the other knob's would be a blank line across the map.
+    rows = [i for i, row in enumerate(found.value_s) if any(cost is not None for cost in row)]
+    columns = [j for j in range(len(found.second)) if any(row[j] is not None for row in found.value_s)]
+    first, second = [_plain(found.first[i]) for i in rows], [_plain(found.second[j]) for j in columns]
+    cells = [[found.value_s[i][j] for j in columns] for i in rows]
+    costs = [cost for row in cells for cost in row if cost is not None]
+    text = [["" if cost is None else amount(cost) for cost in row] for row in cells]
     data: list[Figure] = [
         {
-            "type": "heatmap", "x": second, "y": first, "z": [list(row) for row in found.value_s],
+            "type": "heatmap", "x": second, "y": first, "z": cells,
             "text": text, "texttemplate": "%{text}", "colorscale": "Viridis", "hoverongaps": False,
             "zmin": min(costs, default=0.0), "zmax": max(costs, default=1.0),
             "showscale": False, "colorbar": {"title": {"text": "s"}}, "textfont": {"size": 11},
@@ -156,15 +160,14 @@ def pareto_front(points: Sequence[ParetoPoint], recommended: Mapping[str, KnobVa
 
     Args:
         points: The settings.
-        recommended: The recommended one, as overrides; marked if it is among them.
+        recommended: The complete recommended one; marked if it is among them.
     """
     names = list(dict.fromkeys(name for point in points for name in point.values))
     second = next((name for name in ("refused_share", *names[1:]) if name in names), names[0])
-    groups = {
-        "setting tried": [p for p in points if p.override and dict(p.override) != dict(recommended or {})],
-        "present": [p for p in points if not p.override],
-        "recommended": [p for p in points if p.override and dict(p.override) == dict(recommended or {})],
-    }
+    groups: dict[str, list[ParetoPoint]] = {"setting tried": [], "present": [], "recommended": []}
+    for point in points:
+        name = "present" if not point.override else "recommended" if _is(point, recommended) else "setting tried"
+        groups[name].append(point)
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "markers", "name": name, "hovertemplate": "%{text}<extra></extra>",
@@ -179,6 +182,15 @@ def pareto_front(points: Sequence[ParetoPoint], recommended: Mapping[str, KnobVa
     times = [point.values[names[0]] for point in points]
     x_axis = log_axis(objective(names[0]), times) if min(times) > 0 else axis(objective(names[0]))
     return {"data": data, "layout": layout(x_axis, axis(objective(second)), height=380)}
+
+
+def is_among(recommended: Mapping[str, KnobValue], points: Sequence[ParetoPoint]) -> bool:
+    """Tell whether a complete setting is one of some settings."""
+    return any(_is(point, recommended) for point in points if point.override)
+
+
+def _is(point: ParetoPoint, setting: Mapping[str, KnobValue] | None) -> bool:
+    return setting is not None and all(setting.get(name) == value for name, value in point.override.items())
 
 
 def _told(point: ParetoPoint) -> str:

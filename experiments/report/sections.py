@@ -6,9 +6,11 @@ from typing import Any
 from signalstorm import __version__
 from signalstorm.envs.model.wording import amount
 from signalstorm.experiments.clock import start_of_day_s, time_of_day
-from signalstorm.experiments.recommendation import Figures, StormRow
+from signalstorm.experiments.recommendation import Figures, ScenarioName, StormRow
+from signalstorm.experiments.report.alarm_times import AlarmTimes
+from signalstorm.experiments.report.curves import SETTINGS
 from signalstorm.experiments.report.drawings import Drawing
-from signalstorm.experiments.report.knob_figures import OBJECTIVES, objective
+from signalstorm.experiments.report.knob_figures import OBJECTIVES, is_among, objective
 from signalstorm.experiments.report.markup import Markup, element, join
 from signalstorm.experiments.report.parts import duration, figure, fold, in_words, section, table
 from signalstorm.experiments.report.tables import KnobRow, Measure, Report
@@ -31,6 +33,8 @@ def sections(report: Report, drawn: Drawn) -> Iterator[tuple[str, str, list[Mark
     yield "storm", "How the storm runs", list(_charts(report, drawn))
     if drawn("congestion") or drawn("links"):
         yield "link-state", "How the links fare", list(_links(drawn))
+    if report.curves.alarms:
+        yield "alarms", "Which alarms come up", list(_alarms(report))
     yield "grid", "Held-out storms, one by one", list(_storms(report, drawn))
     yield "diagnosis", "Diagnosis", list(_diagnosis(report))
     if report.importance:
@@ -131,11 +135,11 @@ def _setting(report: Report, drawn: Drawn) -> Iterator[Markup]:
     others = [row for row in report.knobs if not (row.changed or row.safe)]
     heads = ["knob", "present", "recommended", "safe interval", "how it is changed"]
     note = "Safe interval: where storms cost at most 10 % more while this knob alone moves. Changes are in bold."
-    yield table(heads, map(_knob, first), note, "stack")
+    yield table(heads, map(_knob, first), note, "stack knobs")
     yield from map(figure, drawn("ranges"))
     if others:
         words = f"{len(others)} other knobs of this network, unchanged"
-        yield fold(words, table(heads, map(_knob, others), kind="stack"))
+        yield fold(words, table(heads, map(_knob, others), kind="stack knobs"))
     if not report.files:
         yield element("p", "There are no commands here: `signalstorm export` refuses this setting unless it is forced.")
     for i, (name, text) in enumerate(report.files.items()):
@@ -173,6 +177,33 @@ def _links(drawn: Drawn) -> Iterator[Markup]:
     if links := drawn("links"):
         yield fold("Each link: what it sends, gets answered, and has waiting",
                    element("div", *map(figure, links), class_="charts"))  # fmt: skip
+
+
+def _alarms(report: Report) -> Iterator[Markup]:
+    counted = "from the scenario's start" if report.record.scenario.clock_start is None else "times of day"
+    note = f"Times are {counted}, medians over the storms in which the alarm is set."
+    rows = [
+        [join(element("code", row.element), f" {row.kind}"), *(_alarm(report, row.times.get(s)) for s in SETTINGS)]
+        for row in report.curves.alarms
+    ]
+    yield table(["alarm", *SETTINGS], rows, note, "stack")
+
+
+def _alarm(report: Report, times: AlarmTimes | None) -> Markup | str:
+    if times is None:
+        return "never"
+    scenario = report.record.scenario
+    first, last = (None if at is None else _moment(scenario, at) for at in (times.first_s, times.last_s))
+    often = "once" if times.sets == 1 else f"{amount(times.sets)} times"
+    until = "still up at the end" if last is None else f"last cleared {last}"
+    words = element("div", f"in {times.storms} of {times.of} storms, set {often}", class_="note")
+    return join(f"first set {first}, {until}", words)
+
+
+def _moment(scenario: ScenarioName, time_s: float) -> str:
+    """Return a time as the axes of the curves show it, to the second."""
+    start_s = start_of_day_s(scenario.clock_start)
+    return f"at {amount(time_s)} s" if start_s is None else f"at {time_of_day(start_s + time_s, to_seconds=True)}"
 
 
 def _storms(report: Report, drawn: Drawn) -> Iterator[Markup]:
@@ -258,8 +289,11 @@ def _pareto(report: Report, drawn: Drawn) -> Iterator[Markup]:
     ]  # fmt: skip
     caption = "Settings tried of which none is better than another in every column, over the storms of the search."
     yield from map(figure, drawn("pareto"))
+    if not is_among({**report.recommended, **report.record.override}, report.pareto):
+        words = "The recommended setting is not among them: of those that did well here it did best on further storms."
+        yield element("p", words, class_="note")
     shown = "" if len(rows) == len(report.pareto) else f", the {len(rows)} quickest"
-    whole = table(["setting", *map(objective, names)], rows, caption)
+    whole = table(["setting", *map(objective, names)], rows, caption, "stack")
     yield fold(f"{len(report.pareto)} settings on the Pareto front{shown}", whole)
 
 

@@ -8,8 +8,8 @@ from signalstorm.experiments.recommendation import Recommendation
 from tests.experiments.recommendation_data import recommendation
 
 INTERACTION = {
-    "knobs": ["nop_rate", "nop_action"], "units": ["per s", ""], "first": [50, 60], "second": ["drop"], "storms": 4,
-    "value_s": [[31.5], [None]],
+    "knobs": ["nop_rate", "nop_action"], "units": ["per s", ""], "first": [50, 60],
+    "second": ["drop", "reject-congestion"], "storms": 4, "value_s": [[31.5, 32.0], [None, 30.0]],
 }  # fmt: skip
 PARETO = [
     {"trial": 0, "override": {}, "values": {"time": 90.0, "refused_share": 0.1}},
@@ -29,7 +29,7 @@ def test_there_is_a_figure_for_everything_that_is_known() -> None:
 def test_the_map_has_a_hole_where_two_values_are_not_legal_together() -> None:
     _, figure = figures(_record())["interaction"]
     (trace,) = figure["data"]
-    assert trace["z"] == [[31.5], [None]]
+    assert trace["z"] == [[31.5, 32.0], [None, 30.0]]
     assert trace["y"] == ["50", "60"]
     assert figure["layout"]["yaxis"]["title"]["text"] == "nop_rate [per s]"
 

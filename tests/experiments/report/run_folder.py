@@ -47,6 +47,9 @@ def write_links(path: Path, times: int = 40, interval_s: float = 1.0) -> None:
                         rows.writerow([setting, seed, at, link, "rx rate", "1/s", 40.0 if on else 100.0])
                         rows.writerow([setting, seed, at, link, "waiting", "messages", 900.0 * on + 1])
                         rows.writerow([setting, seed, at, link, "congested", "on", float(on)])
+                    if setting == "present" and link[3] == "2":
+                        at = (times // 2 + 2) * interval_s
+                        rows.writerow([setting, seed, at, link, "congestion alarm", "on", 1.0])
 
 
 def write_run(folder: Path, *, series: bool = True, **changes: Any) -> Path:

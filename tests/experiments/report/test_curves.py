@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from signalstorm.envs.model.errors import InputError
+from signalstorm.experiments.report.alarm_times import AlarmTimes
 from signalstorm.experiments.report.curves import Curves, read_curves
 from tests.experiments.report.run_folder import write_series
 
@@ -85,6 +86,20 @@ def test_alarms_are_counted_from_their_edges(tmp_path: Path) -> None:
     (band,) = chart.bands  # under the recommended setting there are none
     assert (band.setting, band.seeds) == ("present", 2)
     assert band.median.tolist() == [0.0, 2.0, 2.0, 1.5]
+
+
+def test_alarms_are_told_with_their_times(tmp_path: Path) -> None:
+    rows = [row(setting, seed, 10, "handsets", "request rate", 1.0)
+            for setting in ("present", "recommended") for seed in range(4)]  # fmt: skip
+    for seed, first, last, again in ((0, 12, 31, None), (1, 14, 33, 40), (3, 20, 35, None)):
+        rows += [row("present", seed, first, "stp1/slc1", "congestion alarm", 1),
+                 row("present", seed, last, "stp1/slc1", "congestion alarm", 0)]  # fmt: skip
+        rows += [row("present", seed, again, "stp1/slc1", "congestion alarm", 1)] if again else []
+    rows += [row("recommended", 2, 5, "imsimgr", "cpu warn alarm", 1)]
+    found = read_curves(written(tmp_path / "series.csv", rows)).alarms
+    assert [(alarm.element, alarm.kind) for alarm in found] == [("imsimgr", "cpu warn"), ("stp1/slc1", "congestion")]
+    assert found[0].times == {"recommended": AlarmTimes(storms=1, of=4, first_s=5.0, last_s=None, sets=1)}
+    assert found[1].times == {"present": AlarmTimes(storms=3, of=4, first_s=14.0, last_s=35.0, sets=1)}
 
 
 def test_links_become_maps_and_charts(tmp_path: Path) -> None:

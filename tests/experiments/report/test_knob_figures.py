@@ -10,6 +10,7 @@ from signalstorm.experiments.recommendation import Interaction, ParetoPoint, Pro
 from signalstorm.experiments.report.knob_figures import (
     importance_bars,
     interaction_map,
+    is_among,
     knob_ranges,
     objective,
     pareto_front,
@@ -94,9 +95,19 @@ def test_the_map_frames_both_settings() -> None:
     assert frames(interaction_map(old)) == []
 
 
+def test_the_map_leaves_out_values_that_are_legal_with_nothing() -> None:
+    empty = {"second": [1, 5, 10], "value_s": [[None, 31.0, 27.0], [None, 30.0, 26.0], [None, None, 29.0]]}
+    figure = interaction_map(Interaction.model_validate(MORE["interaction"] | empty | {"present": [180, 5]}))
+    (trace,) = figure["data"]
+    assert trace["x"] == ["5", "10"]
+    assert trace["y"] == ["50", "60", "180"]
+    assert trace["z"] == [[31.0, 27.0], [30.0, 26.0], [None, 29.0]]
+    assert frames(figure) == [(0, 2, "dash"), (1, 1, "solid")]
+
+
 def test_the_front_has_units_and_marks_both_settings() -> None:
     assert RECORD.pareto is not None
-    figure = pareto_front(RECORD.pareto, RECORD.override)
+    figure = pareto_front(RECORD.pareto, {**RECORD.recommended, **RECORD.override})
     traces = check(figure)
     assert figure["layout"]["xaxis"]["title"]["text"] == "mean cost of a storm [s]"
     assert figure["layout"]["yaxis"]["title"]["text"] == "attempts turned away [% of all]"
@@ -106,6 +117,14 @@ def test_the_front_has_units_and_marks_both_settings() -> None:
         "recommended": ([26.5], [40]),
     }
     assert "attempts turned away 30 % of all" in traces["setting tried"]["text"][0]
+
+
+def test_a_setting_is_one_of_the_front_if_it_does_all_that_one_says() -> None:
+    assert RECORD.pareto is not None
+    complete = {**RECORD.recommended, **RECORD.override}
+    assert is_among(complete, RECORD.pareto)
+    assert not is_among({**complete, "nop_wait_s": 11}, RECORD.pareto)
+    assert not is_among(RECORD.present, RECORD.pareto[:1])
 
 
 def test_a_front_with_one_objective_and_no_time_still_draws() -> None:

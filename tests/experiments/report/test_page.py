@@ -15,7 +15,7 @@ from signalstorm.experiments.recommendation import Recommendation, save
 from signalstorm.experiments.report import write_report
 from signalstorm.experiments.report.markup import element, join, raw
 from tests.experiments.recommendation_data import MORE, recommendation
-from tests.experiments.report.run_folder import write_run
+from tests.experiments.report.run_folder import write_links, write_run
 
 EVIL = "<script>alert(1)</script>"
 
@@ -102,6 +102,19 @@ def test_the_headline_carries_the_figures_and_says_from_when_t_counts(tmp_path: 
     ):
         assert part in head
     assert "The dotted line is where T starts to count" in text
+
+
+def test_alarms_are_told_by_the_time_of_day(tmp_path: Path) -> None:
+    scenario = {"name": "incident", "hash": "0f", "clock_start": "06:25", "count_from_s": 10.0}
+    folder = write_run(tmp_path / "clocked", scenario=scenario)
+    write_links(folder / "series.csv")
+    words = "stp2/slc1 congestion first set at {}, still up at the end in 5 of 5 storms, set once never"
+    assert words.format("06:25:22") in re.sub(r"\s+", " ", page(folder).text)
+    write_links(write_run(tmp_path / "plain") / "series.csv")
+    text = re.sub(r"\s+", " ", page(tmp_path / "plain").text)
+    assert words.format("22 s") in text
+    assert "Times are from the scenario's start, medians over the storms" in text
+    assert "Which alarms come up" not in page(write_run(tmp_path / "calm")).text
 
 
 def test_what_was_passed_over_is_named_with_the_reason(tmp_path: Path) -> None:
