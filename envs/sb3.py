@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from signalstorm.envs.arguments import check_reset
 from signalstorm.envs.registry import resolve_id
 from signalstorm.envs.render import describe
 from signalstorm.envs.vector import StormVectorEnv
@@ -32,7 +33,13 @@ class StormVecEnv(VecEnv):
         super().__init__(environment.num_envs, environment.single_observation_space, environment.single_action_space)
 
     def reset(self) -> VecEnvObs:
-        """Begin a storm in every row, with the seeds and options that were set."""
+        """Begin a storm in every row, with the seeds and options that were set.
+
+        Raises:
+            InputError: If an option is wrong; no row begins another storm then.
+        """
+        for options in self._options:
+            check_reset(options)
         seeds = [seed for seed in self._seeds]
         storms = [options.get("storm") for options in self._options]
         chosen = None

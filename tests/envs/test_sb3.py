@@ -67,6 +67,14 @@ def test_storms_can_be_chosen_for_all_rows_or_none() -> None:
         rows.reset()
 
 
+@pytest.mark.parametrize(("options", "word"), [({"strom": 17}, "did you mean storm"), ({"storm": -1}, "whole number")])
+def test_wrong_options_are_refused_at_the_reset(options: dict[str, int], word: str) -> None:
+    rows = make_sb3_vec("AttachLteEasy", num_envs=2)
+    rows.set_options(options)
+    with pytest.raises(InputError, match=f"(?i){word}"):
+        rows.reset()
+
+
 def test_what_rows_share_can_be_read_but_not_set() -> None:
     rows = make_sb3_vec("AttachLteEasy", num_envs=2)
     rows.reset()
