@@ -39,7 +39,7 @@ _STEPS = (0.0, 0.25, 0.5, 1.0)
 """Shares of the fresh storms after which candidates are compared."""
 _SURE = 3.0
 """A candidate so many standard errors above the leader is not the best."""
-_ROUNDS = 4
+ROUNDS = 4
 """So many rounds of candidates before the search counts as without an answer."""
 
 
@@ -103,18 +103,15 @@ def choose(
         spec: The study, with its limits.
         progress: Told how far it is.
     """
-    if progress is not None:
-        progress("choice", 0, 1)
-    guards = find_guards(space.scenario, budget.choice_scan, budget.choice_guards, engine)
-    storms = paired(space.scenario, range(CHOICE, CHOICE + budget.choice), guards, engine, budget.risk)
-    count = 0
+    storms = fresh_storms(space, budget, engine, progress)
+    count, guards = 0, len(storms.storms.numbers) - storms.counted
     for guarded, tolerance in ((True, MARGIN), (False, TOLERANCE)):
         candidates = [trial.setting for trial in ranked(trials, tried_on, guarded=guarded)]
-        candidates = candidates[: _ROUNDS * budget.candidates]
+        candidates = candidates[: ROUNDS * budget.candidates]
         count += len(candidates)
         for first in range(0, len(candidates), budget.candidates):
             round_ = candidates[first : first + budget.candidates]
-            check = _Check(storms, spec, tolerance, 0 if guarded else len(guards))
+            check = _Check(storms, spec, tolerance, 0 if guarded else guards)
             heat = _race(Heat(space, round_, storms), check, engine)
             if progress is not None:
                 progress("choice", first + len(round_), len(candidates))
@@ -132,6 +129,14 @@ def choose(
             f"on average{', or beyond a limit of the study' if spec.constraints else ''}"
         )
     return Choice(Setting({}), storms, reason=reason)
+
+
+def fresh_storms(space: SearchSpace, budget: Budget, engine: Engine, progress: Progress | None = None) -> Paired:
+    """Return the storms of a choice, guards last, with what the present setting makes of them."""
+    if progress is not None:
+        progress("choice", 0, 1)
+    guards = find_guards(space.scenario, budget.choice_scan, budget.choice_guards, engine)
+    return paired(space.scenario, range(CHOICE, CHOICE + budget.choice), guards, engine, budget.risk)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -97,80 +97,128 @@ def tune(
         InputError: If an argument, the scenario or the folder is wrong.
         KeyboardInterrupt: On Ctrl-C or a request to terminate; the same call goes on where it stopped.
     """
+    plan = planned(scenario, study=study, knobs=knobs, trials=trials, seeds=seeds, name=name, seed=seed, budget=budget)
+    where = Path(RUNS) / plan.name if out is None else out
+    with quiet_optuna(), terminable(), RunFolder(where) as folder:
+        finished = begun(folder, plan, command)
+        if finished is not None:
+            return finished
+        with make_engine(engine, plan.space.scenario, jobs) as machine:
+            run = Run(folder, plan, storage, machine, progress, watch)
+            tried, storms = run.search()
+            return run.conclude(tried, storms, run.choose(tried, storms))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched, how, and on what."""
+
+    name: str
+    """The study's name."""
+    space: SearchSpace
+    spec: StudyFile
+    budget: Budget
+    partners: tuple[str, ...] = ()
+    """Scenarios that are to get the same setting, this one among them."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Everything that decides what a study finds."""
+        plain = _plan(self.space, self.budget, self.name, self.spec)
+        return {**plain, "partners": list(self.partners)} if self.partners else plain
+
+
+def planned(
+    scenario: str | Scenario,
+    *,
+    study: StudyFile | str | os.PathLike[str] | None = None,
+    knobs: Iterable[str] | None = None,
+    trials: int | None = None,
+    seeds: int | None = None,
+    name: str | None = None,
+    seed: int | None = None,
+    budget: Budget | None = None,
+) -> Plan:
+    """Return the plan of a search, checked; the arguments are those of `tune`.
+
+    Raises:
+        InputError: If one of them is wrong.
+    """
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
     spec = _spec(own_study(model.name) if study is None else study, seed)
     spent = _checked(budget or spec.budget_of(Budget()), trials, seeds)
     space = search_space(model, knobs, spec.knobs)
     sampling.check_installed(spec.sampler.kind)
     _check_network(spec, space)
-    study_name = name or model.name
-    plan = _plan(space, spent, study_name, spec)
-    with RunFolder(Path(RUNS) / study_name if out is None else out) as folder, quiet_optuna(), terminable():
-        known = folder.claim(model, plan, command)
-        finished = _finished(folder, plan) if known else None
-        if finished is not None:
-            _log.info("%s holds the finished run already", folder.path)
-            if not (folder.path / run_files.REPORT).exists():
-                run_files.write_exports(folder, finished)
-            return finished
-        how = "going on with" if known else "started"
-        _say(folder, f"{how} {study_name}: {spent.trials} trials of {len(spent.storms)} storms")
-        folder.mend_journal()
-        opened = open_storage(storage, folder.journal)
-        worker = "" if storage is None else folder.worker()
-        held = Study(space, opened, study_name, spec, digest(_identity(plan)), worker)
-        with make_engine(engine, model, jobs) as machine:
-            return _Run(folder, space, spec, spent, held, machine, progress, watch).finish()
+    return Plan(name or model.name, space, spec, spent)
 
 
-class _Run:
+def begun(folder: RunFolder, plan: Plan, command: Sequence[str] | None = None) -> Recommendation | None:
+    """Claim a folder for a plan, and return the recommendation if it holds the finished run."""
+    content, spent = plan.content, plan.budget
+    known = folder.claim(plan.space.scenario, content, command)
+    finished = _finished(folder, content) if known else None
+    if finished is not None:
+        _log.info("%s holds the finished run already", folder.path)
+        if not (folder.path / run_files.REPORT).exists():
+            run_files.write_exports(folder, finished)
+        return finished
+    how = "going on with" if known else "started"
+    _say(folder, f"{how} {plan.name}: {spent.trials} trials of {len(spent.storms)} storms")
+    return None
+
+
+class Run:
     """A run on its way from the first trial to the recommendation."""
 
     def __init__(
         self,
         folder: RunFolder,
-        space: SearchSpace,
-        spec: StudyFile,
-        budget: Budget,
-        study: Study,
+        plan: Plan,
+        storage: str | None,
         engine: Engine,
         progress: Progress | None,
         watch: Watch | None,
     ) -> None:
-        self.folder, self.space, self.spec, self.budget = folder, space, spec, budget
-        self.study, self.engine, self._progress, self._watch = study, engine, progress, watch
-        self._began, self._before_s = time.monotonic(), float(study.recall("seconds") or 0.0)
+        """Open the study in its storage, by default a journal in the folder.
 
-    def finish(self) -> Recommendation:
-        """Do what is still to do, and return the recommendation."""
+        Raises:
+            InputError: If the storage cannot be opened or holds another study of that name.
+        """
+        folder.mend_journal()
+        opened = open_storage(storage, folder.journal)
+        worker = "" if storage is None else folder.worker()
+        self.folder, self.space, self.spec, self.budget = folder, plan.space, plan.spec, plan.budget
+        self.study = Study(self.space, opened, plan.name, self.spec, digest(_identity(plan.content)), worker)
+        self.engine, self._progress, self._watch = engine, progress, watch
+        self._began, self._before_s = time.monotonic(), float(self.study.recall("seconds") or 0.0)
+
+    def search(self) -> tuple[list[Trial], Paired]:
+        """Do what is still to do of the search, and return its trials and storms."""
         if ghosts := self.study.fail_ghosts():
             _say(self.folder, f"{ghosts} unfinished trials marked as failed")
-        storms = prepare(self.study, self.space, self.spec, self.budget, self.engine, self._tell)
+        storms = prepare(self.study, self.space, self.spec, self.budget, self.engine, self.tell)
         run_files.write_seeds(self.folder, storms, self.budget)
         limit_s = self.spec.budget.seconds
         deadline = None if limit_s is None else self._began + limit_s - self._before_s
         search(
-            self.study,
-            self.space,
-            self.spec,
-            storms,
-            self.budget.trials,
-            self.engine,
-            self._tell,
-            deadline,
-            self._watch,
-        )
+            self.study, self.space, self.spec, storms, self.budget.trials, self.engine,
+            self.tell, deadline, self._watch,
+        )  # fmt: skip
         trials = self.study.trials()
         if not self.study.alone():
             _say(self.folder, "several processes searched this study, so the same command may find another setting")
         run_files.write_trials(self.folder, self.space, trials, storms)
         feasible = sum(trial.feasible for trial in trials)
         _say(self.folder, f"search finished: {feasible} of {len(trials)} settings are never worse on its storms")
-        chosen = self._chosen(trials, storms)
+        return trials, storms
+
+    def conclude(self, trials: Sequence[Trial], storms: Paired, chosen: choice.Choice) -> Recommendation:
+        """Confirm a choice, and write the recommendation with everything beside it."""
         run_files.write_seeds(self.folder, storms, self.budget, chosen.storms)
         _say(self.folder, f"chosen: {dict(chosen.setting) or 'the present setting'}")
         record = self._record(trials, storms, chosen)
-        self._tell("report", 0, 1)
+        self.tell("report", 0, 1)
         run_files.write_series(self.folder, self.space, record.override, self.budget)
         save(record, self.folder.path)
         run_files.write_exports(self.folder, record)
@@ -180,13 +228,13 @@ class _Run:
 
     def _record(self, trials: Sequence[Trial], storms: Paired, chosen: choice.Choice) -> Recommendation:
         scenario, setting = self.space.scenario, chosen.setting
-        confirmed = confirm(scenario, setting, self.budget, self.engine, self._tell)
+        confirmed = confirm(scenario, setting, self.budget, self.engine, self.tell)
         as_it_is, unseen = nominal(confirmed[0]), held_out(confirmed[1])
         safe_on = chosen.storms.first(self.budget.safe)
         present, recommended = complete(self.space, Setting({})), complete(self.space, setting)
-        sweep = safe_intervals(self.space, setting, safe_on, self.engine, self._tell)
+        sweep = safe_intervals(self.space, setting, safe_on, self.engine, self.tell)
         shares, mapped_on = importance(sweep.profiles), chosen.storms.first(max(self.budget.safe // _MAP_SHARE, 1))
-        self._tell("room above the calm load", 0, 1)
+        self.tell("room above the calm load", 0, 1)
         room = gate_room(scenario, setting, recommended)
         fresh = chosen.storms.storms.numbers
         return Recommendation(
@@ -212,7 +260,7 @@ class _Run:
             profiles=sweep.profiles,
             importance=shares,
             pareto=pareto_set(trials, self.spec.pareto),
-            interaction=interaction(self.space, setting, shares, mapped_on, self.engine, self._tell),
+            interaction=interaction(self.space, setting, shares, mapped_on, self.engine, self.tell),
             passed_over=passed_over(self.space, trials, storms, chosen, self.budget, self.engine),
             search=Search(
                 trials=len(trials),
@@ -228,16 +276,25 @@ class _Run:
             versions=installed_versions(),
         ).sealed(self.folder.digests(run_files.SEARCHED))
 
-    def _chosen(self, trials: Sequence[Trial], storms: Paired) -> choice.Choice:
+    def choose(self, trials: Sequence[Trial], storms: Paired) -> choice.Choice:
         """Choose, or take the choice that an interrupted run has made among the same trials."""
-        known = self.study.recall("choice")
-        if known is not None and known["trials"] == len(trials):
-            return choice.from_json(known, self.space)
-        chosen = choice.choose(self.space, trials, storms, self.budget, self.engine, self.spec, self._tell)
-        self.study.remember("choice", {"trials": len(trials), **chosen.to_json()})
-        return chosen
+        known = self.recall_choice(trials)
+        if known is None:
+            known = choice.choose(self.space, trials, storms, self.budget, self.engine, self.spec, self.tell)
+            self.remember_choice(trials, known)
+        return known
 
-    def _tell(self, stage: str, done: int, total: int) -> None:
+    def recall_choice(self, trials: Sequence[Trial]) -> choice.Choice | None:
+        """Return the choice that was made among the same trials, None if there is none."""
+        known = self.study.recall("choice")
+        return choice.from_json(known, self.space) if known is not None and known["trials"] == len(trials) else None
+
+    def remember_choice(self, trials: Sequence[Trial], chosen: choice.Choice) -> None:
+        """Keep a choice among trials, for a run that is taken up again."""
+        self.study.remember("choice", {"trials": len(trials), **chosen.to_json()})
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        """Report progress, and keep the time that the search has taken."""
         if stage == "search":
             self.study.remember("seconds", self._seconds())
         if self._progress is not None:

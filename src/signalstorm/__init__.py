@@ -19,6 +19,7 @@ _PUBLIC = {
     "simulate": "signalstorm.experiments.simulate:simulate",
     "train": "signalstorm.experiments.train:train",
     "tune": "signalstorm.experiments.tune:tune",
+    "tune_together": "signalstorm.experiments.together:tune_together",
     "tune_training": "signalstorm.experiments.tune_training:tune_training",
 }
 """Where each public name lives, as ``module:attribute``."""

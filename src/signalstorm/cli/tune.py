@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 
 def tune(
-    scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="A scenario's name, or a file's path; of a training also ENV_ID.")
+    scenarios: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENARIO...",
+            help="A scenario's name, or a file's path; several get one setting. Of a training also ENV_ID.",
+        ),
     ],
     target: Annotated[
         str,
@@ -71,29 +75,36 @@ def tune(
     Interrupt it at any time: the same command goes on where it stopped. Exit code 1 if no better setting was found,
     or the one found is worse on some held-out storm.
 
+    Several scenarios get one setting, worse than the present one in none of them; each has its folder below --out.
+
     With --target training: find hyper-parameters with which trainings end storms sooner, into training.yaml, which
     `train --training` takes. Exit code 1 if none are better on fresh seeds.
     """
+    from signalstorm.experiments.together import tune_together as together
     from signalstorm.experiments.tune import RUNS
     from signalstorm.experiments.tune import tune as run
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     wanted = None if knobs is None else [word.strip() for word in knobs.split(",") if word.strip()]
-    if is_training(target, engine, jobs):
+    if is_training(target, scenarios, engine, jobs):
         options = {"parameters": wanted, "study": study, "trials": trials, "seeds": seeds}
-        tune_training(scenario, output, quiet=quiet, out=out, storage=storage, name=name, **options)
+        tune_training(scenarios[0], output, quiet=quiet, out=out, storage=storage, name=name, **options)
         return
     try:
         with following(quiet=quiet) as (progress, watch):
-            record = run(
-                scenario, study=study, knobs=wanted, trials=trials, seeds=seeds, jobs=jobs, engine=engine, out=out,
-                storage=storage, name=name, progress=progress, watch=watch,
-            )  # fmt: skip
+            shared: dict[str, Any] = {
+                "study": study, "knobs": wanted, "trials": trials, "seeds": seeds, "jobs": jobs, "engine": engine,
+                "out": out, "storage": storage, "name": name, "progress": progress, "watch": watch,
+            }  # fmt: skip
+            records = (run(scenarios[0], **shared),) if len(scenarios) == 1 else together(scenarios, **shared)
     except KeyboardInterrupt:
         raise interrupted() from None
-    folder = out if out is not None else Path(RUNS) / (name or record.scenario.name)
-    output.result(record.model_dump(mode="json"), _text(record, folder))
-    if not (record.changed and record.never_worse):
+    root = out if out is not None else Path(RUNS) / (name or "+".join(record.scenario.name for record in records))
+    folders = [root] if len(records) == 1 else [root / record.scenario.name for record in records]
+    plain = [record.model_dump(mode="json") for record in records]
+    texts = [_text(record, folder) for record, folder in zip(records, folders, strict=True)]
+    output.result(plain[0] if len(plain) == 1 else plain, "\n\n".join(texts))
+    if not (any(record.changed for record in records) and all(record.never_worse for record in records)):
         raise typer.Exit(EXIT_REJECTED)
 
 

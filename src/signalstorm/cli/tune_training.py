@@ -1,5 +1,6 @@
 """``signalstorm tune --target training``: find better hyper-parameters."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _TARGETS = ("scenario", "training")
 
 
-def is_training(target: str, engine: str, jobs: int | None) -> bool:
+def is_training(target: str, scenarios: Sequence[str], engine: str, jobs: int | None) -> bool:
     """Tell whether trainings are to be tuned.
 
     Raises:
@@ -31,6 +32,9 @@ def is_training(target: str, engine: str, jobs: int | None) -> bool:
         rule = "trainings of one command run one after another"
         faults += [Finding(("--jobs",), rule, jobs, way_out)] if jobs is not None else []
         faults += [Finding(("--engine",), rule, engine, way_out)] if engine != "local" else []
+        named = ", ".join(scenarios)
+        several = Finding(("scenario",), "a search among trainings has one environment", named, "name one")
+        faults += [several] if len(scenarios) > 1 else []
     if faults:
         raise located(faults)
     return target == "training"
