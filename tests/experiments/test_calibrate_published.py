@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import signalstorm as ss
 from signalstorm.envs.model.scenario_file import load
 from signalstorm.experiments.calibrate import calibrate
 from signalstorm.experiments.calibrate_fit import Budget
@@ -76,6 +78,10 @@ def test_three_laboratory_runs_at_once(tmp_path: Path) -> None:
     assert d["convergence time"] == pytest.approx(30.0, rel=0.2)
     assert d["attempts"] == pytest.approx(1000.0, rel=0.005)
     assert d["peak admitted rate"] <= 50.0 + 1e-6
+    # The mean holds rare storms in which the policy server falls behind by chance; the run that was published had none.
+    behind = ss.simulate(found.scenarios[2], seeds=40).outcomes
+    assert np.median(behind.admitted) == pytest.approx(1000.0, abs=0.5)
+    assert np.median(behind.failures) == 0.0
     assert [scenario.name for scenario in found.scenarios] == [
         "lab-pcrf-fitted",
         "lab-pcrf-a-fitted",
