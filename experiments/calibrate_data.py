@@ -20,7 +20,7 @@ from signalstorm.envs.model.metrics import outcomes, watched_s
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
-from signalstorm.experiments.imports import counters, figures, tables, text
+from signalstorm.experiments.imports import counters, figures, tables, text, traps
 from signalstorm.experiments.imports.counters import Counter, Meaning
 from signalstorm.experiments.imports.tables import DAY_S
 
@@ -261,7 +261,7 @@ def read_observed(
 
     Args:
         scenario: The scenario, whose `clock_start` places times of day.
-        files: Tables of counters, alarms.csv of `import traps`, or tables of figures.
+        files: Tables of counters, alarm logs as text or as `import traps` writes them, or tables of figures.
         columns: What columns hold, where their names do not say.
 
     Raises:
@@ -273,7 +273,15 @@ def read_observed(
     notes: list[str] = []
     subscribers = float(sum(group.size for group in scenario.subscribers))
     for file in files:
-        table = tables.split(text.read(file))
+        source = text.read(file)
+        log = _alarm_log(source)
+        if log is not None:
+            traps.check_elements(log, scenario)
+            listed = text.clean(traps.dump(log.alarms()).encode(), os.fspath(file))
+            alarms += _first_alarms(tables.split(listed), scenario)
+            notes += [f"{file}: {len(log.unknown)} lines are no trap that is known, left out"] if log.unknown else []
+            continue
+        table = tables.split(source)
         if figures.is_figures(table.header):
             rate = scenario.present.get("nop_rate")
             for figure in figures.read(file, None if rate is None or isinstance(rate, str) else float(rate)):
@@ -294,6 +302,18 @@ def read_observed(
             "hold nothing that can be compared", way_out="; ".join(notes), file=", ".join(map(str, files))
         )
     return Observed(scenario, tuple(series), tuple(alarms), tuple(singles), tuple(notes))
+
+
+def _alarm_log(source: text.Text) -> traps.Traps | None:
+    """Return a file's traps if it is an alarm log as text, in which most lines are traps; None if it is a table."""
+    heading = source.lines[0].text if source.lines else ""
+    if {"element", "kind", "set"} <= set(heading.split(",")):
+        return None
+    try:
+        log = traps.parse(source)
+    except InputError:
+        return None
+    return log if len(log.traps) > len(log.unknown) else None
 
 
 def _placed(counter: Counter, scenario: Scenario, file: str) -> tuple[Series | None, str]:

@@ -87,6 +87,10 @@ def test_files_of_the_incident(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("attaches.csv", "alarms.csv", "figures.csv")]
     seen = read_observed(scenario, files)
     assert [(a.element, a.time_s) for a in seen.alarms] == [("stp2", 6494.0), ("stp1", 7080.0), ("imsimgr", 8580.0)]
+    (tmp_path / "alarms.txt").write_text(ALARMS)
+    as_text = read_observed(scenario, [tmp_path / "alarms.txt"])
+    assert as_text.alarms == seen.alarms
+    assert as_text.notes[0].endswith("alarms.txt: 1 lines are no trap that is known, left out")
     assert seen.series[0].start_s[0] == 2100.0
     assert seen.singles == (Single("convergence time", 7200.0),)
     assert seen.names[-2:] == ["first alarm of imsimgr", "convergence time"]
@@ -96,6 +100,9 @@ def test_files_of_the_incident(tmp_path: Path) -> None:
         read_observed(scenario.with_fields({"clock_start": None}), files[:1])
     late = scenario.with_fields({"clock_start": "07:30"})
     assert "1 intervals are not wholly within the scenario" in read_observed(late, files[:1]).notes[0]
+    (tmp_path / "alarms.txt").write_text(ALARMS.replace("STP-2", "STP-3"))
+    with pytest.raises(InputError, match=r"alarms.txt:1: names an element that incident-2014 does not have"):
+        read_observed(scenario, [tmp_path / "alarms.txt"])
     (tmp_path / "alarms.csv").write_text("element,kind,set,cleared\nstp3/slc1,congestion,08:13:14,\n")
     with pytest.raises(InputError, match="does not have"):
         read_observed(scenario, files[1:2])

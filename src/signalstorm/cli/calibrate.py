@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def calibrate(
     scenario: ScenarioName,
     observed: Annotated[
-        list[Path], typer.Option(metavar="FILE", help="Counters, alarms.csv or figures; give it once per file.")
+        list[Path], typer.Option(metavar="FILE", help="Counters, alarms or figures; give it once per file.")
     ],
     free: Annotated[
         str | None,
