@@ -215,6 +215,17 @@ def test_remarks_carry_unit_change_source_and_doubts(tmp_path: Path) -> None:
         assert part in text
 
 
+def test_a_line_that_changes_nothing_says_so(tmp_path: Path) -> None:
+    content = recommendation()
+    write(content, tmp_path, ["staros"])
+    assert "changes nothing" not in (tmp_path / "staros.cfg").read_text()
+    content["present"] = dict(content["recommended"])
+    write(content, tmp_path, ["staros"])
+    above, gate = (tmp_path / "staros.cfg").read_text().split("network-overload-protection")
+    assert "#   changes nothing: this is in force already, and may be left out" in above
+    assert "changes nothing" not in gate
+
+
 def test_files_of_the_gateway_do_not_stay_behind(tmp_path: Path) -> None:
     content = recommendation()
     content["recommended"]["diameter_tx_s"] = 3
