@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from signalstorm.agents.plant import as_number
 from signalstorm.agents.steering import Steering, fast_knobs, start_of
-from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.knob_table import KNOBS
@@ -27,6 +26,7 @@ from signalstorm.envs.model.storms import HELD_OUT
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments import contestants, paired
 from signalstorm.experiments.contestants import BEST, PRESENT
+from signalstorm.experiments.drawn_scenario import scenario_of
 from signalstorm.experiments.evaluate import StormSet, evaluate
 from signalstorm.experiments.loops import run_loop
 from signalstorm.experiments.recommendation import digest
@@ -138,7 +138,7 @@ def compare(
     """Run contestants over the same held-out storms.
 
     Args:
-        scenario: A scenario, a name, or a path.
+        scenario: A scenario, its name or path, or the id of an environment on drawn storms.
         things: Contestants beside those that the scenario has: files, runs, policies.
         storms: How many held-out storms.
         beyond: How many of them each variant has; 0 for no variants.
@@ -151,7 +151,7 @@ def compare(
     Raises:
         InputError: If the scenario or a contestant is wrong.
     """
-    model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
+    model = scenario if isinstance(scenario, Scenario) else scenario_of(scenario)
     if storms < 1 or beyond < 0:
         raise wrong_input("must be at least 1 storm", f"{storms} and {beyond}", "for example 200", key="--seeds")
     known = (*contestants.names(model), HINDSIGHT)

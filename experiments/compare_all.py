@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from signalstorm.envs.families import FAMILIES
-from signalstorm.envs.model.errors import Finding, Shown, located, wrong_input
+from signalstorm.envs.model.errors import Finding, Shown, located
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.registry import options_of, resolve_id
 from signalstorm.experiments import compare_tables, contestants
 from signalstorm.experiments.compare import BEYOND, HINDSIGHT, STORMS, Comparison, Progress, compare
+from signalstorm.experiments.drawn_scenario import scenario_of
 from signalstorm.experiments.train import RUNS, environment_of, own_training, train
 from signalstorm.experiments.training_file import list_trainings, load_training
 
@@ -27,28 +27,6 @@ def environments() -> list[str]:
     """Return the environments on storms and networks that differ for which a training is packaged, in their order."""
     named = {load_training(name).environment for name in list_trainings()}
     return [f"{family}{VARIANT}" for family in FAMILIES if f"{family}{VARIANT}" in named]
-
-
-def scenario_of(what: str) -> Scenario:
-    """Return the scenario of a comparison: one by its name or path, or that of an environment on drawn storms.
-
-    Args:
-        what: A scenario's name or path, or an environment's id.
-
-    Raises:
-        InputError: If there is no such thing, or the environment plays a storm that is not drawn.
-    """
-    family, variant = resolve_id(what)
-    options = options_of(family, variant)
-    if family not in FAMILIES:
-        return options.scenario
-    loop = options.scenario.loop
-    if not options.vary or loop is None:
-        rule = "a comparison needs an environment on storms that are drawn"
-        raise wrong_input(rule, what, f"such as {family}{VARIANT}, or the name of a scenario", key="--scenario")
-    if options.start == loop.start:
-        return options.scenario
-    return options.scenario.model_copy(update={"loop": loop.model_copy(update={"start": dict(options.start)})})
 
 
 def compare_all(

@@ -35,7 +35,7 @@ def evaluate(
     rate-matching, clairvoyant; those that do not apply to a scenario's knob say why.
     """
     from signalstorm.experiments import contestants
-    from signalstorm.experiments.compare_all import scenario_of
+    from signalstorm.experiments.drawn_scenario import scenario_of
 
     known = contestants.names(scenario_of(scenario))
     _run(
@@ -98,11 +98,10 @@ def _run(
 ) -> None:
     from signalstorm.experiments import compare_tables
     from signalstorm.experiments.compare import compare as run
-    from signalstorm.experiments.compare_all import scenario_of
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     with _going_on(bool(out)), following(quiet=quiet) as (progress, _):
-        found = run(scenario_of(scenario), things, seeds, beyond=beyond, only=only, out=out, progress=progress)
+        found = run(scenario, things, seeds, beyond=beyond, only=only, out=out, progress=progress)
     if out is not None:
         compare_tables.write(found, out)
     output.result(found.to_json(), compare_tables.text(found))

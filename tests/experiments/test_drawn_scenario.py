@@ -1,0 +1,19 @@
+import pytest
+
+from signalstorm.agents.steering import start_of
+from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.scenario_file import load
+from signalstorm.experiments.drawn_scenario import scenario_of
+
+
+def test_an_environment_stands_for_its_scenario() -> None:
+    assert scenario_of("signalstorm/AttachLteRandomised-v0") == load("attach-lte-randomised")
+    assert scenario_of("CoreStormEasy") == load("core-storm-easy")
+    assert scenario_of("site-loss") == load("site-loss")
+    broken = scenario_of("IncidentSgsnBrokenKnob")
+    assert start_of(broken)["rto_max_ms"] == 60_000
+    assert broken.hash() != load("incident-2014-randomised").hash()
+    with pytest.raises(InputError, match="Such as IncidentSgsnRandomised"):
+        scenario_of("IncidentSgsnHard")
+    with pytest.raises(InputError, match="AttachLteRandomised"):
+        scenario_of("AttachLteRandomized")
