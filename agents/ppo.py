@@ -171,17 +171,17 @@ class _Callback(BaseCallback):
         super().__init__()
         self._learner = learner
         self._watch = watch
-        self._terms: dict[str, float] = {}
+        self._terms: npt.NDArray[np.float64] | float = 0.0
         self._kpis: dict[str, list[float]] = {}
         self._count = 0
         self._goes_on = True
 
     def _on_rollout_start(self) -> None:
-        self._terms, self._kpis, self._count = {}, {}, 0
+        self._terms, self._kpis, self._count = 0.0, {}, 0
 
     def _on_step(self) -> bool:
-        for name, values in self._learner.rows.reward_terms.items():
-            self._terms[name] = self._terms.get(name, 0.0) + float(values.mean())
+        if (terms := self._learner.rows.terms) is not None:
+            self._terms = self._terms + terms.mean(axis=1)
         self._count += 1
         for row in np.flatnonzero(self.locals["dones"]):
             for name in KPIS:
@@ -189,7 +189,8 @@ class _Callback(BaseCallback):
         return self._goes_on
 
     def _on_rollout_end(self) -> None:
-        self._learner.log({f"reward/{name}": value / self._count for name, value in self._terms.items()})
+        means = dict(zip(self._learner.rows.reward_terms, np.atleast_1d(self._terms) / self._count, strict=False))
+        self._learner.log({f"reward/{name}": float(value) for name, value in means.items()})
         self._learner.log({f"kpi/{name}": float(np.mean(values)) for name, values in self._kpis.items()})
         self._goes_on = self._watch.after_update(self._learner)
 

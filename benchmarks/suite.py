@@ -10,9 +10,10 @@ from typing import Any
 from benchmarks import environments, twin
 from benchmarks.measure import Ratio, compare, cpu_seconds, wall_seconds
 from signalstorm.envs.model import scenario_file
-from signalstorm.envs.model.batch import Batch, available_cores
+from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.workers import available_cores
 
 _ENDLESS = {"topology.pcrf.buffer": 150.0, "horizon_s": 100.0}
 """A buffer of three seconds against a patience of two: the storm lasts as long as the run."""

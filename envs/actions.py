@@ -6,19 +6,21 @@ the grid of the knob table, inside its ranges, and within its rules.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
 from signalstorm.envs.model import core_parameters, parameters
+from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.core_knobs import THROTTLES
 from signalstorm.envs.model.errors import ABSENT, Finding, located
+from signalstorm.envs.model.glance import fit_queue, follow, move
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, Knob, KnobValue
 from signalstorm.envs.model.knobs import resolve
-from signalstorm.envs.model.parameters import SETTING_FIELDS, setting_vector
+from signalstorm.envs.model.parameters import GATE_FIELDS, GATE_RATE_KNOBS, SETTING_FIELDS, setting_vector
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
 
@@ -67,6 +69,17 @@ def action_space(knobs: Sequence[str], mode: ActionMode) -> spaces.Space[Any]:
     return spaces.Box(-1.0, 1.0, (len(knobs),), np.float32)
 
 
+class Moved(NamedTuple):
+    """Knobs after an action."""
+
+    values: Floats
+    """Legal values on the grid, shape (rows, knobs)."""
+    changes: Floats
+    """How many knobs of each row have changed, shape (rows,)."""
+    distance: Floats
+    """How far, see ``Weights.change_cost``; shape (rows,)."""
+
+
 class Actuator:
     """Turns the actions of many agents into setting vectors."""
 
@@ -108,9 +121,14 @@ class Actuator:
         self.high = np.array([high for _, high in spans])
         self.start = np.array(first)
         self._log = np.array([knob.scale == "log" and low > 0 for knob, (low, _) in zip(rows, spans, strict=True)])
+        self._all_log = bool(self._log.all())
+        self._width = np.where(self.high > self.low, self.high - self.low, 1.0)
+        self._log_low = np.where(self._log, self.low, 1.0)
+        self._log_span = np.log(np.where(self._log, self.high, np.e) / self._log_low)
         self._words = np.array([knob.kind == "choice" for knob in rows])
         self._grid = np.array([1.0 if knob.kind == "choice" else knob.step for knob in rows])
         self._ratio = np.array([name in _RATES for name in knobs])
+        self._all_ratio = bool(self._ratio.all())
         inf = np.full(len(rows), np.inf)
         self._largest = np.array([limits.largest_change.get(name, np.inf) for name in knobs]) if rows else inf
         waits = [limits.cool_down_s.get(knob.change, 0.0) for knob in rows]
@@ -119,6 +137,8 @@ class Actuator:
         self._ordered = [names for names in _ORDERED if set(names) & {*knobs, *start}]
         self._has_gate = scenario.topology.gate is not None
         self._moves_gate = self._has_gate and bool({"nop_rate", "nop_wait_s", "nop_queue_wait_s"} & set(knobs))
+        self._touched = self.touched
+        self._gate_alone = self._moves_gate and self._touched <= GATE_RATE_KNOBS
         self._queue_wait_s = _queue_wait_s(self._base, start, scenario) if self._has_gate else np.nan
 
     @property
@@ -128,14 +148,13 @@ class Actuator:
 
     def scaled(self, values: Floats) -> Floats:
         """Return the knobs' places in their ranges, on their scales, from 0 to 1; shape (rows, knobs)."""
-        inside = np.clip(values, self.low, self.high)
-        span = np.where(self.high > self.low, self.high - self.low, 1.0)
-        linear = (inside - self.low) / span
+        inside = _between(values, self.low, self.high)
+        if self._all_log:
+            return np.asarray(np.log(inside / self.low) / self._log_span)
+        linear = (inside - self.low) / self._width
         if not self._log.any():
             return np.asarray(linear)
-        low = np.where(self._log, self.low, 1.0)
-        high = np.where(self._log, self.high, np.e)
-        return np.where(self._log, np.log(np.where(self._log, inside, 1.0) / low) / np.log(high / low), linear)
+        return np.where(self._log, np.log(np.where(self._log, inside, 1.0) / self._log_low) / self._log_span, linear)
 
     def target(self, actions: npt.NDArray[Any], values: Floats, completed: Floats, idle: Floats) -> Floats:
         """Return the knobs' next values.
@@ -149,32 +168,48 @@ class Actuator:
         Returns:
             Legal values on the grid, shape (rows, knobs).
         """
+        return self.move(np.nan_to_num(actions), values, completed, idle.copy()).values
+
+    def move(self, actions: npt.NDArray[Any], values: Floats, completed: Floats, idle: Floats) -> Moved:
+        """Move the knobs; brings ``idle`` up to date.
+
+        Args:
+            actions: As for `target`, as the rest; finite.
+            values: The present values.
+            completed: What was completed.
+            idle: Intervals since each knob last changed.
+        """
         wanted = self._wanted(np.asarray(actions).reshape(len(values), -1), values, completed)
         wanted = self._limited(wanted, values)
-        legal = np.clip(np.rint(wanted / self._grid) * self._grid, self.low, self.high)
-        return np.where(idle < self._cool_down, values, legal)
+        ratios = np.empty_like(wanted)
+        changes = move(wanted, values, idle, self._cool_down, self._grid, self.low, self.high, ratios)
+        return Moved(wanted, changes, self._distance(values, wanted, ratios))
 
     def _wanted(self, actions: npt.NDArray[Any], values: Floats, completed: Floats) -> Floats:
-        now = np.clip(values, self.low, self.high)
+        if self.mode == "ratio":
+            return self._by_ratio(_between(actions.astype(np.float64), -1.0, 1.0), values, completed)
+        now = _between(values, self.low, self.high)
         span = self.high - self.low
         if self.mode == "discrete":
             index = actions.astype(np.intp)
             moved = np.where(self._log, now * np.take(STEPS, index), now + np.take(_LINEAR_STEPS, index) * span)
             return np.where(self._words, now + np.sign(index - 2), moved)
-        a = np.clip(np.nan_to_num(actions.astype(np.float64)), -1.0, 1.0)
-        share = 0.5 * (a + 1.0)
-        low = np.where(self._log, self.low, 1.0)
-        absolute = np.where(
-            self._log, low * (np.where(self._log, self.high, 1.0) / low) ** share, self.low + share * span
-        )
+        a = _between(actions.astype(np.float64), -1.0, 1.0)
         if self.mode == "absolute":
-            return absolute
-        if self.mode == "ratio":
-            known = np.isnan(completed)[:, np.newaxis]
-            reference = np.where(known, now, np.maximum(completed[:, np.newaxis], self.floor))
-            return np.where(self._ratio, reference * RATIO_BASE**a, absolute)
+            return self._absolute(a)
         moved = np.where(self._log, now * np.exp(DELTA_GAIN * a), now + DELTA_SHARE * span * a)
-        return np.where(self._words, absolute, moved)
+        return np.where(self._words, self._absolute(a), moved) if self._words.any() else moved
+
+    def _by_ratio(self, actions: Floats, values: Floats, completed: Floats) -> Floats:
+        found: Floats = follow(RATIO_BASE**actions, values, completed, self.floor, self.high)
+        return found if self._all_ratio else np.where(self._ratio, found, self._absolute(actions))
+
+    def _absolute(self, actions: Floats) -> Floats:
+        share = 0.5 * (actions + 1.0)
+        high = np.where(self._log, self.high, 1.0)
+        return np.where(
+            self._log, self._log_low * (high / self._log_low) ** share, self.low + share * (self.high - self.low)
+        )
 
     def _limited(self, wanted: Floats, values: Floats) -> Floats:
         if np.isinf(self._largest).all():
@@ -212,37 +247,44 @@ class Actuator:
 
     def _fit_queue(self, rows: Floats, values: Floats) -> None:
         """Give the gate the queue that the command would have, as ``effective_queue`` does for one setting."""
-        rate, wait, queue = (SETTING_FIELDS.index(name) for name in ("nop_rate", "nop_wait_s", "nop_queue"))
-        held_s = np.full(len(rows), self._queue_wait_s)
+        fit_queue(rows, GATE_FIELDS, self._held_s(values), _QUEUE.low, _QUEUE.high)
+
+    def _held_s(self, values: Floats) -> Floats:
+        """Return how long the gate's full queue waits, NaN for the default length; shape (rows,) [s]."""
         if "nop_queue_wait_s" in self.knobs:
-            held_s = values[:, self.knobs.index("nop_queue_wait_s")]
-        default = np.rint(rows[:, rate] * rows[:, wait])
-        highest = np.minimum(_QUEUE.high, default)
-        asked = np.maximum(np.maximum(np.rint(rows[:, rate] * held_s), _QUEUE.low), np.ceil(rows[:, rate]))
-        held = np.where(np.isnan(held_s), highest, np.minimum(asked, highest))
-        legal = np.where(default < _QUEUE.low, default, held)
-        rows[:, queue] = np.where(rows[:, rate] >= layout.NEVER, layout.NEVER, legal)
+            return values[:, self.knobs.index("nop_queue_wait_s")]
+        return np.full(len(values), self._queue_wait_s)
+
+    def put(self, values: Floats, batch: Batch) -> None:
+        """Let the storms of a batch, whose settings so far come from here as well, have these values.
+
+        Args:
+            values: Shape (rows, knobs).
+            batch: The batch.
+        """
+        if not self._gate_alone:
+            batch.set_settings(self.settings(values), self._touched)
+            return
+        for i, at in enumerate(self._columns):
+            if at >= 0:
+                batch.settings[:, at] = values[:, i]
+        batch.retune(_QUEUE.low, _QUEUE.high, self._held_s(values))
 
     @property
     def touched(self) -> frozenset[str]:
         """The fields of a setting vector that actions may change."""
         own = {name for name in self.knobs if name in SETTING_FIELDS}
-        tied = {name for names in self._ordered for name in names}
+        tied = {name for names in self._ordered if own & set(names) for name in names}
         window = set(_WINDOW) if own & set(_WINDOW) else set()
         return frozenset(own | tied | window | ({"nop_queue"} if self._moves_gate else set()))
 
-    def distance(self, before: Floats, after: Floats) -> Floats:
-        """Return how far knobs were moved, added over the knobs: |ln| of the factor, or the share of the range.
-
-        Args:
-            before: Shape (rows, knobs).
-            after: The same.
-        """
-        span = np.where(self.high > self.low, self.high - self.low, 1.0)
-        old, new = np.clip(before, self.low, self.high), np.clip(after, self.low, self.high)
-        linear = np.abs(new - old) / span
-        ratio = np.where(self._log, new / np.where(self._log, old, 1.0), 1.0)
-        return np.asarray(np.where(self._log, np.abs(np.log(ratio)), linear).sum(axis=1))
+    def _distance(self, before: Floats, after: Floats, ratios: Floats) -> Floats:
+        """Return how far knobs were moved, added over the knobs: |ln| of the factor, or the share of the range."""
+        if self._all_log:
+            return np.asarray(np.abs(np.log(ratios)).sum(axis=1))
+        old, new = _between(before, self.low, self.high), _between(after, self.low, self.high)
+        linear = np.abs(new - old) / self._width
+        return np.asarray(np.where(self._log, np.abs(np.log(np.where(self._log, ratios, 1.0))), linear).sum(axis=1))
 
     def named(self, values: Floats) -> dict[str, KnobValue]:
         """Return one row of values by knob, as the knob table writes them."""
@@ -256,6 +298,11 @@ class Actuator:
             else:
                 found[name] = round(float(value)) if knob.kind == "int" else round(float(value), 9)
         return found
+
+
+def _between(values: Floats, low: Floats | float, high: Floats | float) -> Floats:
+    """Return values within a range, as ``np.clip`` does for a part of its time."""
+    return np.minimum(np.maximum(values, low), high)
 
 
 def _check(scenario: Scenario, knobs: Sequence[str], limits: Limits) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from signalstorm.envs.model import glance
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.observation import (
     ACCEPTS,
@@ -29,6 +30,7 @@ _EVERYBODY_S = 60.0
 """A rate of 1 is that at which all subscribers attach within so long [s]."""
 _TRENDS = (5.0, 20.0)
 """Intervals over which completions are averaged for comparison."""
+_SPANS = np.array(_TRENDS)
 
 
 class Feature(NamedTuple):
@@ -69,7 +71,15 @@ class Features:
         count = float(links.stps * links.links_per_stp) if links is not None else 1.0
         self._per_unit = np.array([1.0 / _full(quantity, population, count) for quantity in self._shown])
         self._rooted = np.array([_is_rooted(quantity) for quantity in self._shown])
+        numbers = {quantity.name: number for number, quantity in enumerate(quantities)}
+        self._names = tuple(numbers)
+        self._numbers = np.array([numbers[quantity.name] for quantity in self._shown], np.int64)
         self._links = links is not None
+        shares = [(ACCEPTS, ADMITTED), (ADMITTED, REQUESTS), (FAILURES, FAILURES, ACCEPTS)]
+        shares += [(received(), sent())] if self._links else []
+        of = [[numbers[name] for name in names] for names in shares]
+        self._shares = np.array([(*found, -1)[:3] for found in of], np.int64)
+        self._accepts = numbers[ACCEPTS]
         self._memory = _Memory(np.zeros((len(_TRENDS), rows)), np.zeros(rows))
         self.list = self._list()
 
@@ -96,34 +106,17 @@ class Features:
         Args:
             values: The reading of the interval by quantity, each of shape (rows,).
         """
-        shown = np.array([values[quantity.name] for quantity in self._shown]) * self._per_unit[:, np.newaxis]
-        np.maximum(shown, 0.0, out=shown)
-        shown[self._rooted] = np.sqrt(np.sqrt(shown[self._rooted]))
-        accepts, admitted = values[ACCEPTS], values[ADMITTED]
-        extra = [
-            _share(accepts, admitted),
-            _share(admitted, values[REQUESTS]),
-            _share(values[FAILURES], values[FAILURES] + accepts),
-        ]
-        if self._links:
-            extra.append(_share(values[received()], values[sent()]))
-        extra += self._trends(accepts)
-        found = np.concatenate([shown, np.array(extra)])
-        return np.asarray(np.minimum(found, 1.0).T, np.float32)
+        return self.see_table(np.array([values[name] for name in self._names]))
 
-    def _trends(self, accepts: Floats) -> list[Floats]:
+    def see_table(self, table: Floats) -> npt.NDArray[np.float32]:
+        """Return the same for a reading in numbers alone; shape (quantities, rows)."""
+        out = np.empty((table.shape[1], len(self.list) - len(self._knobs)), np.float32)
         memory = self._memory
-        memory.counts += 1.0
-        found = []
-        for average, span in zip(memory.averages, _TRENDS, strict=True):
-            average += (accepts - average) / np.minimum(memory.counts, span)
-            found.append(_share(accepts, accepts + average))
-        return found
-
-
-def _share(part: Floats, whole: Floats) -> Floats:
-    """Return a share, 0 where there is nothing to share."""
-    return np.asarray(np.where(whole > 0.0, part / np.where(whole > 0.0, whole, 1.0), 0.0))
+        glance.scale(
+            table, self._numbers, self._per_unit, self._rooted, self._shares, self._accepts, _SPANS,
+            memory.averages, memory.counts, out,
+        )  # fmt: skip
+        return out
 
 
 def _is_total(quantity: Quantity) -> bool:

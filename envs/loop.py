@@ -11,17 +11,19 @@ from gymnasium import spaces
 
 from signalstorm.envs.actions import STEPS, Actuator, action_space
 from signalstorm.envs.features import Features
-from signalstorm.envs.kpis import Tally
+from signalstorm.envs.kpis import KPIS, Tally
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.parameters import SETTING_FIELDS
 from signalstorm.envs.model.renewal import Storms
 from signalstorm.envs.observation import ACCEPTS, Observer
 from signalstorm.envs.options import Options
-from signalstorm.envs.reward import SHAPING, Costs, shaping, terms, total
+from signalstorm.envs.reward import names
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+EPISODE = (*KPIS, "storm", "changes")
+"""What an episode comes to."""
 _FOR_EVER = 1e9
 """[intervals] since a knob was changed that never was."""
 
@@ -34,8 +36,8 @@ class Result:
     """Shape (rows, features)."""
     reward: Floats
     """The sum of the terms."""
-    terms: dict[str, Floats]
-    """The terms by name."""
+    terms: Floats
+    """The terms by their order in `Loop.terms`, shape (terms, rows)."""
     terminated: Flags
     """Storms that are over: healthy again, with nothing more to come."""
     truncated: Flags
@@ -77,8 +79,9 @@ class Loop:
         self.batch = self.storms.batch
         self.observer = Observer(self.batch)
         self.features = Features(self.observer.quantities, options.scenario, options.knobs, rows)
-        self.tally = Tally(self.batch)
-        self._touched = self.actuator.touched
+        self.tally = Tally(self.batch, self.observer.numbers, options.weights, options.shaping_gamma)
+        self.terms = names(options.shaping_gamma)
+        """Names of the reward's terms, in order."""
         self.values = np.repeat(self.actuator.start[np.newaxis], rows, axis=0)
         """The knobs in force, shape (rows, knobs)."""
         self.changes = np.zeros(rows)
@@ -91,8 +94,13 @@ class Loop:
         self._completed: deque[Floats] = deque(
             (np.full(rows, np.nan) for _ in range(options.delay + 1)), maxlen=options.delay + 1
         )
-        self.seen: dict[str, Floats] = {}
+        self._table: Floats | None = None
+        self._first = np.concatenate([np.zeros(width, np.float32), self._places(self.values)[0]])
+
+    @property
+    def seen(self) -> dict[str, Floats]:
         """The reading of the last interval by quantity, without delay; empty before the first."""
+        return {} if self._table is None else dict(zip(self.observer.numbers, self._table, strict=True))
 
     @property
     def observation_space(self) -> spaces.Box:
@@ -119,7 +127,7 @@ class Loop:
         if not len(rows):
             return
         self.storms.start(rows, numbers)
-        index = np.asarray(rows, np.intp)
+        index = np.asarray(rows, np.int64)
         self.values[index] = self.actuator.start
         self.changes[index] = 0.0
         self._idle[index] = _FOR_EVER
@@ -133,8 +141,16 @@ class Loop:
 
     def observe(self) -> npt.NDArray[np.float32]:
         """Return what the agents see now; shape (rows, features)."""
-        knobs = self.actuator.scaled(self.values).astype(np.float32)
-        return np.concatenate([self._late[0], knobs], axis=1)
+        return np.concatenate([self._late[0], self._places(self.values)], axis=1)
+
+    def show_start(self, rows: npt.NDArray[np.intp], observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Return an observation in which rows see what any storm shows at its beginning; shape (rows, features)."""
+        shown = observation.copy()
+        shown[rows] = self._first
+        return shown
+
+    def _places(self, values: Floats) -> npt.NDArray[np.float32]:
+        return self.actuator.scaled(values).astype(np.float32)
 
     def step(self, actions: npt.NDArray[Any]) -> Result:
         """Set the knobs, advance one interval, and judge it.
@@ -147,20 +163,12 @@ class Loop:
         """
         change = self._act(self._checked(actions))
         self.batch.run(self.options.interval_steps)
-        self.seen = self.observer.read().values
-        self._late.append(self.features.see(self.seen))
-        self._completed.append(self.seen[ACCEPTS])
-        interval = self.tally.read()
-        terminated = interval.over if self.options.early_end else np.zeros(self.rows, bool)
-        costs = Costs(
-            interval.lost, interval.refused, self.tally.congested(self.seen), self.tally.overload(self.seen), change
-        )
-        parts = terms(costs, self.options.weights)
-        gamma = self.options.shaping_gamma
-        if gamma is not None:
-            parts[SHAPING] = shaping(interval.without_before, interval.without, terminated, gamma)
+        table = self._table = self.observer.table()
+        self._late.append(self.features.see_table(table))
+        self._completed.append(table[self.observer.numbers[ACCEPTS]].copy())
+        interval = self.tally.read(table, change, self.options.early_end)
         truncated = self.storms.steps + self.options.interval_steps > self.storms.horizon
-        return Result(self.observe(), total(parts), parts, terminated, truncated)
+        return Result(self.observe(), interval.reward, interval.terms, interval.over, truncated)
 
     def _checked(self, actions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return actions that belong to the space, numbers beyond its bounds aside, which are taken as the bound."""
@@ -181,18 +189,14 @@ class Loop:
 
     def _act(self, actions: npt.NDArray[Any]) -> Floats:
         """Move the knobs; returns how far, shape (rows,)."""
-        before = self.values
-        self.values = self.actuator.target(actions, before, self._completed[0], self._idle)
-        changed = self.values != before
-        self._idle = np.where(changed, 0.0, self._idle) + 1.0
-        if not changed.any():
-            return np.zeros(self.rows)
-        self.changes += changed.sum(axis=1)
-        self.batch.set_settings(self.actuator.settings(self.values), self._touched)
-        return self.actuator.distance(before, self.values)
+        moved = self.actuator.move(actions, self.values, self._completed[0], self._idle)
+        self.values = moved.values
+        if moved.changes.any():
+            self.changes += moved.changes
+            self.actuator.put(self.values, self.batch)
+        return moved.distance
 
-    def kpis(self, rows: npt.ArrayLike) -> dict[str, Floats]:
-        """Return what the storms of some rows have come to so far, NaN where not reached; each of shape (rows,)."""
-        index = np.asarray(rows, np.intp)
-        own = {"storm": self.storms.numbers[index].astype(np.float64), "changes": self.changes[index]}
-        return self.tally.kpis(index) | own
+    def kpis(self, rows: npt.ArrayLike) -> Floats:
+        """Return the `EPISODE` KPIs of some rows so far, NaN where not reached; shape (KPIs, rows)."""
+        index = np.asarray(rows, np.int64)
+        return np.concatenate([self.tally.kpis(index), [self.storms.numbers[index], self.changes[index]]])

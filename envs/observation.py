@@ -4,13 +4,14 @@ One reading is one reporting interval. Controllers, commands and environments al
 none of them can see more than the equipment shows: no capacities, no waiting handsets, nobody still to be confirmed.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from signalstorm.envs.model import glance
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.core_metrics import has
 from signalstorm.envs.model.kernels import core_layout as core
@@ -84,8 +85,10 @@ _WAITING = (layout.Q_ADMITTED_SUM, layout.Q_SERVED_SUM, layout.Q_DEADLINE)
 
 RATE = "1/s"
 """The unit of a counter."""
-Level = Callable[[Floats], Floats]
-"""Works out a level from the rows of blocks that are read, shape (rows of blocks, rows of the batch)."""
+
+
+_ORDER = {glance.RATE: 0, glance.SUM: 2}
+"""Counters come first, sums last, levels between."""
 
 
 class Quantity(NamedTuple):
@@ -164,70 +167,75 @@ class Observer:
     def __init__(self, batch: Batch) -> None:
         """Look up where everything lies; the first interval starts at the batch's present step."""
         self._batch = batch
-        self._offsets: list[int] = []
-        self._final: list[int] = []
-        self._counters: dict[str, tuple[int, ...]] = {}
-        self._levels: dict[str, tuple[str, Level]] = {}
-        self._sums: dict[str, tuple[str, tuple[str, ...]]] = {}
-        self._over = self._row(int(batch.plan.table[layout.P_KPI]), layout.K_OVER)
+        self._places: list[tuple[int, int]] = []
+        self._found: dict[str, tuple[str, int, int, int]] = {}
+        self._parts: list[tuple[int, Sequence[str]]] = []
+        self._over = int(batch.plan.table[layout.P_KPI]) + layout.K_OVER * batch.plan.tile
         self._add_attaches()
         self._add_queues()
         self._add_links()
         self._add_core()
-        self._parts = [row for rows in self._counters.values() for row in rows]
-        self._firsts = np.cumsum([0, *(len(rows) for rows in self._counters.values())])[:-1]
         self._step = batch.step
-        self._before = self._cumulative(self._raw())
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
+        order = sorted(self._found, key=lambda name: _ORDER.get(self._found[name][1], 1))
+        self.quantities = tuple(Quantity(name, self._found[name][0]) for name in order)
         """What a reading holds, in its order."""
-        return (
-            *(Quantity(name, RATE) for name in self._counters),
-            *(Quantity(name, unit) for name, (unit, _) in self._levels.items()),
-            *(Quantity(name, unit) for name, (unit, _) in self._sums.items()),
-        )
+        self.numbers = {name: number for number, name in enumerate(order)}
+        """The place of each quantity in this order."""
+        self._add_sums()
+        self._program = np.array([self._found[name][1:] for name in order], np.int64)
+        self._where = np.array(self._places, np.int64)
+        self._before = np.zeros((len(order), batch.size))
+        self.forget(range(batch.size))
 
     def read(self) -> Reading:
         """Return what the interval since the reading before showed."""
         interval_s = max(self._batch.step - self._step, 1) * self._batch.dt
-        self._step = self._batch.step
-        raw = self._raw()
-        now = self._cumulative(raw)
-        values = dict(zip(self._counters, (now - self._before) / interval_s, strict=True))
-        self._before = now
-        values |= {name: level(raw) for name, (_, level) in self._levels.items()}
-        values |= {name: np.sum([values[part] for part in parts], axis=0) for name, (_, parts) in self._sums.items()}
-        return Reading(self._step * self._batch.dt, interval_s, values)
+        values = self.table()
+        return Reading(self._step * self._batch.dt, interval_s, dict(zip(self.numbers, values, strict=True)))
+
+    def table(self) -> Floats:
+        """Return the same as numbers alone, in the order of `quantities`; shape (quantities, rows)."""
+        batch = self._batch
+        interval_s = max(batch.step - self._step, 1) * batch.dt
+        self._step = batch.step
+        out = np.empty_like(self._before)
+        tiles, width = batch.tiles
+        glance.look(tiles, width, self._over, self._program, self._where, self._before, interval_s, out)
+        return out
 
     def forget(self, rows: npt.ArrayLike) -> None:
         """Start the interval of some rows anew, for example because another storm has taken their place."""
-        index = np.asarray(rows, np.intp)
-        self._before[:, index] = self._cumulative(self._raw())[:, index]
+        index = np.asarray(rows, np.int64)
+        tiles, width = self._batch.tiles
+        glance.begin(tiles, width, self._over, self._program, self._where, self._before, index)
 
-    def _raw(self) -> Floats:
-        """Return all rows that are looked at, as they stand; shape (rows of blocks, rows of the batch)."""
-        live = self._batch.read(self._offsets)
-        over = live[self._over] >= 0
-        if not over.any():
-            return live
-        kept = np.array(self._final)
-        final = self._batch.read(np.maximum(kept, 0))
-        return np.where(over, np.where(kept[:, np.newaxis] >= 0, final, 0.0), live)
-
-    def _cumulative(self, raw: Floats) -> Floats:
-        return np.asarray(np.add.reduceat(raw[self._parts], self._firsts, axis=0))
-
-    def _row(self, block: int, row: int, final: int = -1) -> int:
-        """Note a row to be read and return its place; ``final``: where its block is kept once a storm is over."""
+    def _row(self, block: int, row: int, final: int = -1) -> None:
+        """Note a row to be read; ``final``: where its block is kept once a storm is over."""
         width = self._batch.plan.tile
-        self._offsets.append(block + row * width)
-        self._final.append(-1 if final < 0 else final + row * width)
-        return len(self._offsets) - 1
+        self._places.append((block + row * width, -1 if final < 0 else final + row * width))
+
+    def _add(self, name: str, unit: str, kind: int, block: int, rows: Sequence[int], final: int = -1) -> None:
+        """Add a quantity that comes from rows of one block."""
+        self._found[name] = (unit, kind, len(self._places), len(rows))
+        for row in rows:
+            self._row(block, row, final)
+
+    def _counter(self, name: str, block: int, rows: Sequence[int], final: int = -1) -> None:
+        self._add(name, RATE, glance.RATE, block, rows, final)
 
     def _level(self, name: str, unit: str, block: int, row: int) -> None:
         """Add a level that is a row of a block as it stands."""
-        self._levels[name] = (unit, _AsItStands(self._row(block, row)))
+        self._add(name, unit, glance.LEVEL, block, (row,))
+
+    def _sum(self, name: str, unit: str, parts: Sequence[str]) -> None:
+        """Add a sum of other quantities, whose numbers are put in once they are known."""
+        self._found[name] = (unit, glance.SUM, len(self._places), len(parts))
+        self._parts.append((len(self._places), parts))
+        self._places += [(-1, -1)] * len(parts)
+
+    def _add_sums(self) -> None:
+        for first, parts in self._parts:
+            self._places[first : first + len(parts)] = [(self.numbers[name], -1) for name in parts]
 
     def _add_attaches(self) -> None:
         table, topology = self._batch.plan.table, self._batch.scenario.topology
@@ -238,15 +246,11 @@ class Observer:
         if topology.imsimgr is not None:
             counters[LOST_BY_IMSIMGR] = (layout.K_OVERLOAD,)
         for name, rows in counters.items():
-            self._counters[name] = tuple(self._row(live, row, final) for row in rows)
-        without = self._row(live, layout.K_WITHOUT, final)
-        population = self._column_of_population()
-        self._levels[REGISTERED] = ("subscribers", _Registered(population, without))
-
-    def _column_of_population(self) -> Floats:
-        """Return the subscribers of each row; nothing changes them."""
-        at = int(self._batch.plan.table[layout.P_STORM]) + layout.S_POPULATION * self._batch.plan.tile
-        return np.asarray(self._batch.read([at])[0])
+            self._counter(name, live, rows, final)
+        storm = int(table[layout.P_STORM])
+        self._found[REGISTERED] = ("subscribers", glance.REST, len(self._places), 2)
+        self._row(storm, layout.S_POPULATION, storm)  # nothing changes it
+        self._row(live, layout.K_WITHOUT, final)
 
     def _add_queues(self) -> None:
         plan = self._batch.plan
@@ -255,15 +259,12 @@ class Observer:
             if live < 0:
                 continue
             final = int(plan.table[layout.P_FINAL]) + (layout.K_COUNT + number * layout.Q_COUNT) * plan.tile
-            places = [self._row(live, row, final) for row in _WAITING]
-            level = _Waiting(*places)
             if name == "gate":
-                self._levels[GATE_QUEUE] = ("requests", level)
+                self._add(GATE_QUEUE, "requests", glance.WAITING, live, _WAITING, final)
                 continue
-            self._levels[pending(name)] = ("messages", level)
-            self._counters[answers(name)] = (self._row(live, layout.Q_SUM_FRESH, final),)
-            rows = (layout.Q_SUM_OVER, layout.Q_SUM_STALE)
-            self._counters[failed(name)] = tuple(self._row(live, row, final) for row in rows)
+            self._add(pending(name), "messages", glance.WAITING, live, _WAITING, final)
+            self._counter(answers(name), live, (layout.Q_SUM_FRESH,), final)
+            self._counter(failed(name), live, (layout.Q_SUM_OVER, layout.Q_SUM_STALE), final)
 
     def _add_links(self) -> None:
         table, links = self._batch.plan.table, self._batch.scenario.topology.links
@@ -276,17 +277,16 @@ class Observer:
         names = links.names()
         for number, name in enumerate(names):
             block = self._batch.plan.link_offset(number)
-            self._counters[sent(name)] = (self._row(block, layout.L_SUM_TX),)
-            self._counters[received(name)] = (self._row(block, layout.L_SUM_RX),)
+            self._counter(sent(name), block, (layout.L_SUM_TX,))
+            self._counter(received(name), block, (layout.L_SUM_RX,))
             rows = (layout.L_ADMITTED, layout.L_SERVED, layout.L_PEER)
-            self._levels[queued(name)] = ("messages", _Unacknowledged(*(self._row(block, row) for row in rows)))
+            self._add(queued(name), "messages", glance.OUTSTANDING, block, rows)
             self._level(f"{name} congested", "alarm", block, layout.L_CONGESTED)
-            state = self._row(block, layout.L_DOWN)
-            self._levels[f"{name} down"] = ("alarm", _IsDown(state))
+            self._add(f"{name} down", "alarm", glance.IS_DOWN, block, (layout.L_DOWN,))
         for total, unit in ((sent(), RATE), (received(), RATE), (queued(), "messages")):
-            self._sums[total] = (unit, tuple(total.replace("links", name, 1) for name in names))
+            self._sum(total, unit, [total.replace("links", name, 1) for name in names])
         for total in (CONGESTED, DOWN):
-            self._sums[total] = ("links", tuple(total.replace("links", name, 1) for name in names))
+            self._sum(total, "links", [total.replace("links", name, 1) for name in names])
 
     def _add_core(self) -> None:
         batch = self._batch
@@ -296,68 +296,12 @@ class Observer:
         block = int(batch.plan.table[int(batch.plan.table[layout.P_CORE]) + core.X_BLOCK])
         for name, element, row in _CORE_COUNTERS:
             if has(scenario, element):
-                self._counters[name] = (self._row(block, row),)
+                self._counter(name, block, (row,))
         for name, element, row, unit in _CORE_LEVELS:
             if has(scenario, element):
                 self._level(name, unit, block, row)
         if scenario.topology.dra is not None:
             own = batch.plan.peer_offset(0)
             for m, message in enumerate(MESSAGE_NAMES):
-                self._counters[offered(message)] = (self._row(own, core.B_SUM_OFFERED + m),)
-                self._counters[passed(message)] = (self._row(own, core.B_SUM_PASSED + m),)
-
-
-# Levels are objects, not functions within functions, so that an environment can be pickled.
-@dataclass(frozen=True)
-class _AsItStands:
-    """A row of a block."""
-
-    row: int
-
-    def __call__(self, raw: Floats) -> Floats:
-        return np.asarray(raw[self.row])
-
-
-@dataclass(frozen=True)
-class _Registered:
-    """Subscribers less those without registration."""
-
-    population: Floats
-    without: int
-
-    def __call__(self, raw: Floats) -> Floats:
-        return np.asarray(self.population - raw[self.without])
-
-
-@dataclass(frozen=True)
-class _Waiting:
-    """Entries of a queue that are neither served nor timed out."""
-
-    admitted: int
-    served: int
-    deadline: int
-
-    def __call__(self, raw: Floats) -> Floats:
-        return np.asarray(raw[self.admitted] - np.maximum(raw[self.served], raw[self.deadline]))
-
-
-@dataclass(frozen=True)
-class _Unacknowledged:
-    """Messages of a link that its peer has not taken."""
-
-    admitted: int
-    served: int
-    peer: int
-
-    def __call__(self, raw: Floats) -> Floats:
-        return np.asarray(raw[self.admitted] - raw[self.served] - raw[self.peer])
-
-
-@dataclass(frozen=True)
-class _IsDown:
-    """1 where a link is known to be out of service."""
-
-    state: int
-
-    def __call__(self, raw: Floats) -> Floats:
-        return np.asarray(raw[self.state] == 1.0, np.float64)
+                self._counter(offered(message), own, (core.B_SUM_OFFERED + m,))
+                self._counter(passed(message), own, (core.B_SUM_PASSED + m,))

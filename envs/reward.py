@@ -2,11 +2,6 @@
 
 from dataclasses import asdict, dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
-
 CPU_LIMIT = 0.8
 """Utilisation above which a processor counts as over its limit [share]."""
 
@@ -33,40 +28,11 @@ SHAPING = "shaping"
 """Name of the term that shaping adds."""
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What an interval cost, each of shape (rows,)."""
+def names(gamma: float | None) -> tuple[str, ...]:
+    """Return the names of a reward's terms, in order.
 
-    service_lost: Floats
-    refused: Floats
-    alarms: Floats
-    cpu_over_limit: Floats
-    change_cost: Floats
-
-
-def terms(costs: Costs, weights: Weights) -> dict[str, Floats]:
-    """Return the terms, weighted, by name; each of shape (rows,)."""
-    return {name: -getattr(weights, name) * getattr(costs, name) for name in TERMS}
-
-
-def total(parts: dict[str, Floats]) -> Floats:
-    """Return the sum of terms, in their order; shape (rows,)."""
-    found = np.zeros_like(next(iter(parts.values())))
-    for part in parts.values():
-        found += part
-    return found
-
-
-def shaping(before: Floats, after: Floats, ended: npt.NDArray[np.bool_], gamma: float) -> Floats:
-    """Return gamma x potential after - potential before, the potential being minus the share without service.
-
-    Such a term leaves the best policy as it is (Ng, Harada, Russell, ICML 1999); where an episode ends in a terminal
-    state, the potential there is 0.
-
-    Args:
-        before: Share without service before the interval, shape (rows,).
-        after: The same after it.
-        ended: Which rows ended in a terminal state.
-        gamma: The discount per interval.
+    With a discount ``gamma`` the last is the shaping, gamma x potential after - potential before, the potential being
+    minus the share without service. Such a term leaves the best policy as it is (Ng, Harada, Russell, ICML 1999); where
+    an episode ends in a terminal state, the potential there is 0.
     """
-    return np.asarray(before - gamma * np.where(ended, 0.0, after))
+    return TERMS if gamma is None else (*TERMS, SHAPING)

@@ -10,6 +10,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from signalstorm.envs.arguments import check_reset
+from signalstorm.envs.loop import EPISODE
 from signalstorm.envs.registry import resolve_id
 from signalstorm.envs.render import describe
 from signalstorm.envs.vector import StormVectorEnv
@@ -27,8 +28,8 @@ class StormVecEnv(VecEnv):
             raise ValueError("Stable-Baselines3 needs rows that begin their next storm in the step that ends one")
         self.native = environment
         self._actions: npt.NDArray[Any] | None = None
-        self.reward_terms: dict[str, npt.NDArray[np.float64]] = {}
-        """The terms of the last step's rewards, each of shape (rows,)."""
+        self.terms: npt.NDArray[np.float64] | None = None
+        """The terms of the last step's rewards, in the order of ``Loop.terms``; shape (terms, rows); None before it."""
         self.render_mode = None
         super().__init__(environment.num_envs, environment.single_observation_space, environment.single_action_space)
 
@@ -59,22 +60,23 @@ class StormVecEnv(VecEnv):
 
     def step_wait(self) -> VecEnvStepReturn:
         """Advance one control interval."""
-        observation, reward, terminated, truncated, infos = self.native.step(self._actions)
-        self.reward_terms = {name: values for name, values in infos["reward_terms"].items() if name[0] != "_"}
-        done = terminated | truncated
+        made = self.native.advance(self._actions)
+        self.terms = made.terms
         # A new list of empty dicts per step: what ends is rare, and callers may keep what they got.
-        found: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for row in np.flatnonzero(done):
-            final = infos["final_info"]
-            kpis = {
-                name: final[name][row].item() if final[f"_{name}"][row] else None for name in final if name[0] != "_"
-            }
-            found[row] = {
-                **kpis,
-                "terminal_observation": infos["final_obs"][row],
-                "TimeLimit.truncated": bool(truncated[row] and not terminated[row]),
-            }
-        return observation, reward.astype(np.float32), done, found
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if made.ended is not None:
+            for row, last, kpis in zip(*made.ended[:2], made.ended.kpis.T.tolist(), strict=True):
+                infos[row] = {
+                    **{name: None if value != value else value for name, value in zip(EPISODE, kpis, strict=True)},
+                    "terminal_observation": last,
+                    "TimeLimit.truncated": bool(made.truncated[row] and not made.terminated[row]),
+                }
+        return made.observation, made.reward.astype(np.float32), made.terminated | made.truncated, infos
+
+    @property
+    def reward_terms(self) -> dict[str, npt.NDArray[np.float64]]:
+        """The same by name, each of shape (rows,)."""
+        return {} if self.terms is None else dict(zip(self.native.loop.terms, self.terms, strict=True))
 
     def close(self) -> None:
         """Let go of the rows."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.announce import announce_compiling
 from signalstorm.envs.arguments import STORM, check_reset, faults_of_making
-from signalstorm.envs.loop import Loop, Result
+from signalstorm.envs.loop import EPISODE, Loop, Result
 from signalstorm.envs.registry import options_of
 from signalstorm.envs.render import RENDER_FPS, RENDER_MODES, Screen
 
@@ -133,12 +133,12 @@ class StormEnv(gym.Env[Observation, Any]):
         )
 
     def _info(self, result: Result) -> dict[str, Any]:
-        terms = {name: float(values[0]) for name, values in result.terms.items()}
+        terms = dict(zip(self._loop.terms, result.terms[:, 0].tolist(), strict=True))
         return {**self._facts(), "reward_terms": terms, "knobs": self._loop.actuator.named(self._loop.values[0])}
 
     def _facts(self) -> dict[str, Any]:
         """Return the KPIs of the storm so far, None where not reached."""
-        kpis = {name: float(value[0]) for name, value in self._loop.kpis([0]).items()}
+        kpis = dict(zip(EPISODE, self._loop.kpis([0])[:, 0].tolist(), strict=True))
         facts: dict[str, Any] = {name: None if value != value else value for name, value in kpis.items()}
         return facts | {name: int(kpis[name]) for name in ("storm", "changes", "stormed", "converged")}
 

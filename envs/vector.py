@@ -1,7 +1,7 @@
 """The native vector environment: many storms advanced by one call of the compiled model."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -11,14 +11,47 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from signalstorm.envs.announce import announce_compiling
-from signalstorm.envs.arguments import MASK, check_reset, faults_of_making
-from signalstorm.envs.loop import Loop
+from signalstorm.envs.arguments import MASK, STORM, check_reset, faults_of_making
+from signalstorm.envs.loop import EPISODE, Loop, Result
 from signalstorm.envs.registry import options_of
 from signalstorm.envs.render import RENDER_FPS
 from signalstorm.envs.storm import storm_number
 
 Observations = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+_AHEAD = 64
+"""Rows at most whose next storm is worked out ahead of time."""
+
+
+class Ended(NamedTuple):
+    """Episodes that a step has ended."""
+
+    rows: npt.NDArray[np.intp]
+    """Their rows."""
+    observations: Observations
+    """What their agents saw last; shape (ended, features)."""
+    kpis: Floats
+    """What they came to, in the order of ``loop.EPISODE``, NaN where not reached; shape (KPIs, ended)."""
+
+
+class Advance(NamedTuple):
+    """One interval of all rows, after which those that ended have begun another storm."""
+
+    observation: Observations
+    """Shape (rows, features)."""
+    reward: Floats
+    """Shape (rows,)."""
+    terminated: Flags
+    """Shape (rows,)."""
+    truncated: Flags
+    """Shape (rows,)."""
+    terms: Floats
+    """Terms of the reward, in the order of ``Loop.terms``; shape (terms, rows)."""
+    ended: Ended | None
+    """The episodes that ended; None: there are none."""
 
 
 class StormVectorEnv(VectorEnv[Observations, Any, Any]):
@@ -78,6 +111,7 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
         self._longest = min(max_episode_steps or self.options.episode_steps, self.options.episode_steps)
         self._generators: list[np.random.Generator] = []
         self._ended = np.zeros(num_envs, bool)
+        self._ahead: dict[int, int] = {}
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -119,11 +153,27 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
             for row, one in enumerate(seeds):
                 if one is not None:
                     self._generators[row] = seeding.np_random(one)[0]
+                    self._ahead.pop(row, None)
         self._np_random = self._generators[0]
 
     def _begin(self, rows: Sequence[int], options: Mapping[str, Any] | None = None) -> None:
-        numbers = [storm_number(self._generators[row], self.options.storms, options, row) for row in rows]
+        asked = options is not None and options.get(STORM) is not None
+        numbers = [
+            storm_number(self._generators[row], self.options.storms, options, row) if asked else self._draw(row)
+            for row in rows
+        ]
+        storms = self.loop.storms
+        if len(rows) < self.num_envs and not storms.knows(numbers):
+            # Worked out together, storms take a quarter of the time each: so the next ones of other rows come along.
+            late = [int(row) for row in np.argsort(-storms.steps, kind="stable")[:_AHEAD] if row not in rows]
+            self._ahead = {row: self._draw(row) for row in late} | self._ahead
+            storms.prepare([*numbers, *self._ahead.values()])
         self.loop.start(rows, numbers)
+
+    def _draw(self, row: int) -> int:
+        """Return the number of a row's next storm."""
+        number = self._ahead.pop(row, None)
+        return storm_number(self._generators[row], self.options.storms, None) if number is None else number
 
     def step(self, actions: Any) -> tuple[Observations, npt.NDArray[np.float64], Flags, Flags, dict[str, Any]]:
         """Set the knobs of every row and advance one control interval.
@@ -131,50 +181,76 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
         Args:
             actions: One action per row.
         """
-        if not self._generators:
-            raise gym.error.ResetNeeded("call reset() before step()")
         waiting = self._ended.copy()
-        result = self.loop.step(np.asarray(actions))
-        cut = self.loop.episode_steps >= self._longest
-        truncated = result.truncated | cut
-        ended = result.terminated | truncated
-        infos: dict[str, Any] = {"reward_terms": _terms(result.terms), "_reward_terms": np.ones(self.num_envs, bool)}
-        observation, reward, terminated = result.observation, result.reward, result.terminated
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            if ended.any():
-                observation = self._replace(np.flatnonzero(ended).tolist(), observation, ended, infos)
-            return observation, reward, terminated, truncated, infos
-        if self.autoreset_mode is AutoresetMode.NEXT_STEP:
-            if waiting.any():
-                self._begin(np.flatnonzero(waiting).tolist())
-                observation = self.loop.observe()
-                reward = np.where(waiting, 0.0, reward)
-                terminated, truncated = terminated & ~waiting, truncated & ~waiting
-            ended = terminated | truncated
-        self._ended = ended
-        if ended.any():
-            infos |= self._kpis(ended)
+            made = self.advance(actions)
+            infos = self._infos(made.terms)
+            if made.ended is not None:
+                infos |= self._final(made.ended)
+            return made.observation, made.reward, made.terminated, made.truncated, infos
+        result, truncated = self._step(actions)
+        observation, reward, terminated = result.observation, result.reward, result.terminated
+        infos = self._infos(result.terms)
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP and waiting.any():
+            self._begin(np.flatnonzero(waiting).tolist())
+            observation = self.loop.observe()
+            reward = np.where(waiting, 0.0, reward)
+            terminated, truncated = terminated & ~waiting, truncated & ~waiting
+        self._ended = terminated | truncated
+        if self._ended.any():
+            rows = np.flatnonzero(self._ended)
+            infos |= self._kpis(rows, self.loop.kpis(rows))
         return observation, reward, terminated, truncated, infos
 
-    def _replace(self, rows: list[int], observation: Observations, ended: Flags, infos: dict[str, Any]) -> Observations:
-        """Begin the next storm in rows that have ended, and keep what their last one came to."""
-        final = np.full(self.num_envs, None, object)
-        for row in rows:
-            final[row] = observation[row].copy()
-        infos["final_obs"], infos["_final_obs"] = final, ended.copy()
-        infos["final_info"] = self._kpis(ended)
-        infos["_final_info"] = ended.copy()
-        self._begin(rows)
-        return self.loop.observe()
+    def _step(self, actions: Any) -> tuple[Result, Flags]:
+        """Advance all rows; returns with the result what is cut, at the horizon or before."""
+        if not self._generators:
+            raise gym.error.ResetNeeded("call reset() before step()")
+        result = self.loop.step(np.asarray(actions))
+        if self._longest == self.options.episode_steps:
+            return result, result.truncated
+        return result, result.truncated | (self.loop.episode_steps >= self._longest)
 
-    def _kpis(self, ended: Flags) -> dict[str, Any]:
-        """Return one array per KPI for the rows that have ended, with a mask of those that reached it."""
-        rows = np.flatnonzero(ended)
+    def advance(self, actions: Any) -> Advance:
+        """Do what `step` does where rows begin their next storm at once, and return what learners need of it.
+
+        Args:
+            actions: One action per row.
+        """
+        result, truncated = self._step(actions)
+        ended = np.flatnonzero(result.terminated | truncated)
+        if not len(ended):
+            return Advance(result.observation, result.reward, result.terminated, truncated, result.terms, None)
+        last = Ended(ended, result.observation[ended], self.loop.kpis(ended))
+        self._begin(ended.tolist())
+        shown = self.loop.show_start(ended, result.observation)
+        return Advance(shown, result.reward, result.terminated, truncated, result.terms, last)
+
+    def _infos(self, terms: Floats) -> dict[str, Any]:
+        every = np.ones(self.num_envs, bool)
         found: dict[str, Any] = {}
-        for name, values in self.loop.kpis(rows).items():
-            found[name], found[f"_{name}"] = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
-            found[name][rows] = np.nan_to_num(values)
-            found[f"_{name}"][rows] = ~np.isnan(values)
+        for name, values in zip(self.loop.terms, terms, strict=True):
+            found[name], found[f"_{name}"] = values, every
+        return {"reward_terms": found, "_reward_terms": every}
+
+    def _final(self, ended: Ended) -> dict[str, Any]:
+        """Return what the last storms of rows have come to, as Gymnasium wants it."""
+        mask = np.zeros(self.num_envs, bool)
+        mask[ended.rows] = True
+        final = np.full(self.num_envs, None, object)
+        for row, observation in zip(ended.rows, ended.observations, strict=True):
+            final[row] = observation
+        kpis = self._kpis(ended.rows, ended.kpis)
+        return {"final_obs": final, "_final_obs": mask, "final_info": kpis, "_final_info": mask.copy()}
+
+    def _kpis(self, rows: npt.NDArray[np.intp], kpis: Floats) -> dict[str, Any]:
+        """Return one array per KPI for rows that have ended, with a mask of those that reached it."""
+        values, known = np.zeros((len(EPISODE), self.num_envs)), np.zeros((len(EPISODE), self.num_envs), bool)
+        known[:, rows] = ~np.isnan(kpis)
+        values[:, rows] = np.where(known[:, rows], kpis, 0.0)
+        found: dict[str, Any] = {}
+        for name, own, mask in zip(EPISODE, values, known, strict=True):
+            found[name], found[f"_{name}"] = own, mask
         return found
 
     def render(self) -> Any:
@@ -182,10 +258,3 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
         from signalstorm.envs.render import describe
 
         return (describe(self.loop, 0),)
-
-
-def _terms(terms: Mapping[str, npt.NDArray[np.float64]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, values in terms.items():
-        found[name], found[f"_{name}"] = values, np.ones(len(values), bool)
-    return found

@@ -1,11 +1,8 @@
 """A batch: many storms, each under its own setting, advanced together by the compiled kernel."""
 
 import logging
-import os
 import time
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ import numpy.typing as npt
 from signalstorm.envs.model import core_parameters, parameters
 from signalstorm.envs.model.cache import prepare_cache
 from signalstorm.envs.model.event_rows import event_column
+from signalstorm.envs.model.glance import fit_queue, set_gate
 from signalstorm.envs.model.kernels import core_layout, layout
 from signalstorm.envs.model.kernels.columns import gather
 from signalstorm.envs.model.kernels.memory import Tile
@@ -21,11 +19,9 @@ from signalstorm.envs.model.kernels.run import run as run_tile
 from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_core_events import CrowdEvent, NodeEvent, ReleaseEvent
-from signalstorm.envs.model.scenario_events import (
-    LatencyEvent,
-    MassDetachEvent,
-)
+from signalstorm.envs.model.scenario_events import LatencyEvent, MassDetachEvent
 from signalstorm.envs.model.storms import storm_key
+from signalstorm.envs.model.workers import available_cores, share_out
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +76,7 @@ class Batch:
         self.size = len(self.storm_index)
         self.threads = threads or available_cores()
         self.step = 0
-        self.begun = False
+        self.begun = self._compiled = False
         width = tile or (1 if self.size <= _FEW else WIDE_TILE)
         self._storms = list(scenarios)
         self._known = [*self._storms, *span]
@@ -207,14 +203,7 @@ class Batch:
         self._fill_events()
         self.set_settings(self.settings)
         kpi = int(table[layout.P_KPI])
-        for row in (
-            layout.K_T50,
-            layout.K_T75,
-            layout.K_T95,
-            layout.K_T,
-            layout.K_HEALTHY_SINCE,
-            layout.K_OVER,
-        ):
+        for row in (layout.K_T50, layout.K_T75, layout.K_T95, layout.K_T, layout.K_HEALTHY_SINCE, layout.K_OVER):
             self._put(kpi, row, -1.0)
         over = self._rows(kpi, layout.K_COUNT)[:, layout.K_OVER, :]
         over.reshape(-1)[self.size :] = 0.0
@@ -338,8 +327,7 @@ class Batch:
     def _put_settings(self, before: Floats, moved: set[str]) -> None:
         """Write what the knobs that have moved change."""
         if self.plan.has_gate and moved & parameters.GATE_KNOBS:
-            for row, values in parameters.gate_rows(self.settings, self.dt).items():
-                self._put(self.plan.queue_offset("gate"), row, values)
+            self._set_gate()
             if not moved <= parameters.GATE_RATE_KNOBS:
                 for row, values in parameters.gate_storm_rows(self.settings, self.dt).items():
                     self._put(int(self.plan.table[layout.P_STORM]), row, values)
@@ -368,6 +356,23 @@ class Batch:
             for row, values in rows.items():
                 self._put(self.plan.queue_offset(name), row, values)
 
+    def _set_gate(self) -> None:
+        """Write rate, queue and patience of the gate as the settings have them."""
+        gate, width = self.plan.queue_offset("gate"), self.plan.tile
+        rows = gate + np.array([layout.Q_MEAN, layout.Q_CAPACITY, layout.Q_PATIENCE]) * width
+        set_gate(self._memory, width, rows, self.settings, parameters.GATE_FIELDS, self.dt)
+
+    def retune(self, lowest: float, highest: float, held_s: Floats) -> None:
+        """Let the gate follow a rate or wait that was changed in `settings` itself; nothing else may differ there.
+
+        Args:
+            lowest: Shortest legal queue.
+            highest: Longest.
+            held_s: How long a full queue waits, NaN for the default length; shape (rows,) [s].
+        """
+        fit_queue(self.settings, parameters.GATE_FIELDS, held_s, lowest, highest)
+        self._set_gate()
+
     # -- running ------------------------------------------------------------------------------------------------
 
     @property
@@ -378,14 +383,9 @@ class Batch:
     def run(self, steps: int | None = None) -> None:
         """Advance every row, by default to the end of the horizon."""
         count = self.end - self.step if steps is None else min(steps, self.end - self.step)
-        tiles = range(self._memory.shape[0])
-        _compile(self)
-        if self.threads > 1 and len(tiles) > 1:
-            for _ in _pool(self.threads).map(lambda t: self.run_tile(t, count), tiles):
-                pass
-        else:
-            for t in tiles:
-                self.run_tile(t, count)
+        if not self._compiled:
+            _compile(self)
+        share_out(lambda t: self.run_tile(t, count), len(self._memory), self.threads)
         self.step += count
         self.begun = True
 
@@ -414,6 +414,11 @@ class Batch:
         at += (layout.K_COUNT + self.plan.queues.index(name) * layout.Q_COUNT) * self.plan.tile
         final = self._take(self._rows(at, layout.Q_COUNT))
         return np.where(self.over, final, live)
+
+    @property
+    def tiles(self) -> tuple[Floats, int]:
+        """The memory of all tiles, for compiled functions that read it: shape (tiles, numbers); storms per tile."""
+        return self._memory, self.plan.tile
 
     def read(self, offsets: npt.ArrayLike) -> Floats:
         """Return rows of blocks by their offsets in a tile, as they stand; shape (offsets, rows)."""
@@ -477,6 +482,7 @@ def _compile(batch: Batch) -> None:
     linked = batch.scenario.topology.links is not None
     kind = f"{'-linked' if linked else ''}{'-core' if batch.core else ''}"
     mark = prepare_cache() / f"compiled-{width}{kind}"
+    batch._compiled = True
     if mark.exists():
         return
     about_s = 28 if batch.core else 25 if linked else 15
@@ -486,13 +492,3 @@ def _compile(batch: Batch) -> None:
     mark.parent.mkdir(parents=True, exist_ok=True)  # another version may have tidied up meanwhile
     mark.touch()
     _log.info("compiled in %.0f s", time.perf_counter() - began)
-
-
-def available_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@lru_cache(maxsize=4)
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="signalstorm")

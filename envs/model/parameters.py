@@ -48,6 +48,8 @@ GATE_RATE_KNOBS = frozenset(("nop_rate", "nop_wait_s", "nop_queue"))
 """Knobs that change rows of the gate's queue alone."""
 GATE_KNOBS = GATE_RATE_KNOBS | {"nop_action", "t3346_s", "t3346_low_min", "t3346_high_min"}
 """Knobs that change rows of the gate alone."""
+GATE_FIELDS = np.array([SETTING_FIELDS.index(name) for name in ("nop_rate", "nop_wait_s", "nop_queue")])
+"""Numbers of the fields that make the gate's queue: rate, wait, length."""
 
 OWN_FIELDS_FROM = SETTING_FIELDS.index("gtpc_timeout_ms")
 """From here on a scenario has a field of its own for each."""
@@ -251,16 +253,6 @@ def merge_knobs(name: str, fields: dict[str, Floats], settings: Floats) -> None:
 
 def _override(own: Floats, given: Floats) -> Floats:
     return np.where(np.isnan(given), own, given)
-
-
-def gate_rows(settings: Floats, dt: float) -> dict[int, Floats]:
-    """Return the rows of the gate's queue block."""
-    rate, wait, queue = (column(settings, name) for name in ("nop_rate", "nop_wait_s", "nop_queue"))
-    return {
-        layout.Q_MEAN: np.where(rate >= layout.NEVER, layout.NEVER, rate * dt),
-        layout.Q_CAPACITY: queue,
-        layout.Q_PATIENCE: np.maximum(np.rint(wait / dt), 1.0) + 1.0,  # older than the wait, not just as old
-    }
 
 
 def gate_storm_rows(settings: Floats, dt: float) -> dict[int, Floats]:

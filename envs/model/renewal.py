@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.envs.model.batch import WIDE_TILE, Batch
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.glance import set_clocks
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.kernels.columns import renew
 from signalstorm.envs.model.scenario import Scenario
@@ -16,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 
 _KEPT = 20_000
 """Storms whose images are kept; the oldest go first."""
+_DRAWN = 32
+"""Storms that are worked out together."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class Storms:
         """The rows' storms."""
         self._images: dict[int, Image] = {}
         self._emptied = self._ranges()
+        self._clocks = self._named_steps()
+        self._sends = int(self.batch.plan.table[layout.P_STORM]) // self.batch.plan.tile + layout.S_SENDS
         self.batch.begun = True
 
     @property
@@ -91,28 +96,23 @@ class Storms:
             numbers: The storm that each begins.
         """
         self.prepare(numbers)
-        batch, width = self.batch, self.batch.plan.tile
-        memory = batch._memory.reshape(batch._memory.shape[0], -1, width)
-        table = batch.plan.table
-        storm_row = int(table[layout.P_STORM]) // width
-        pointers = [p // width for p in self._pointers()]
-        ranges = self._emptied
-        for row, number in zip(rows, numbers, strict=True):
-            tile = memory[row // width]
-            image = self._images[number]
-            sends = tile[storm_row + layout.S_SENDS, 0]
-            renew(tile, row % width, ranges, image.rows, image.values)
-            column = tile[:, row % width]
-            column[storm_row + layout.S_OFFSET] = batch.step
-            column[pointers] = batch.step
+        batch = self.batch
+        memory, width = batch.tiles
+        tiles = memory.reshape(len(memory), -1, width)
+        index = np.asarray(rows, np.int64)
+        for row, number in zip(index.tolist(), numbers, strict=True):
+            tile, image = tiles[row // width], self._images[number]
             # How far any storm of the tile has come is kept for all in the first column.
-            tile[storm_row + layout.S_SENDS, 0] = sends
-            self.began[row] = batch.step
-            self.numbers[row] = number
-        batch.settings[np.asarray(rows, np.intp)] = self._setting
+            sends = tile[self._sends, 0]
+            renew(tile, row % width, self._emptied, image.rows, image.values)
+            set_clocks(tile, row % width, self._clocks, batch.step)
+            tile[self._sends, 0] = sends
+        self.began[index] = batch.step
+        self.numbers[index] = numbers
+        batch.settings[index] = self._setting
         youngest = int(self.began.max())
-        table[layout.P_YOUNGEST] = youngest
-        table[layout.P_END] = youngest + self.horizon
+        batch.plan.table[layout.P_YOUNGEST] = youngest
+        batch.plan.table[layout.P_END] = youngest + self.horizon
 
     def prepare(self, numbers: Sequence[int]) -> None:
         """Work out the first steps of storms ahead of time, which takes about a millisecond each."""
@@ -120,17 +120,23 @@ class Storms:
         if missing:
             self._draw(missing)
 
+    def knows(self, numbers: Sequence[int]) -> bool:
+        """Say whether the first steps of all these storms have been worked out."""
+        return all(number in self._images for number in numbers)
+
     def scenario_of(self, number: int) -> Scenario:
         """Return the scenario of one storm, with its drawn fields."""
         return storm(self.scenario, number, vary=self.vary)
 
-    def _pointers(self) -> list[int]:
-        """Return the offsets of rows that name a step of the batch."""
+    def _named_steps(self) -> npt.NDArray[np.int64]:
+        """Return the rows that name a step of the batch, first of them the one in which the storm began."""
         plan = self.batch.plan
         queues = [name for name in plan.queues if plan.queue_offset(name) >= 0]
-        found = [plan.queue_offset(name) + layout.Q_POINTER * plan.tile for name in queues]
+        found = [int(plan.table[layout.P_STORM]) + layout.S_OFFSET * plan.tile]
+        found += [plan.queue_offset(name) + layout.Q_POINTER * plan.tile for name in queues]
         links = range(int(plan.table[layout.P_LINKS]))
-        return found + [plan.link_offset(link) + layout.L_POINTER * plan.tile for link in links]
+        found += [plan.link_offset(link) + layout.L_POINTER * plan.tile for link in links]
+        return np.array(found, np.int64) // plan.tile
 
     def _ranges(self) -> npt.NDArray[np.int64]:
         """Return the rows to be emptied, all but lines and the log: first, and first beyond; shape (ranges, 2)."""
@@ -158,8 +164,9 @@ class Storms:
         """Work out the images of storms."""
         while len(self._images) + len(numbers) > _KEPT:
             del self._images[next(iter(self._images))]
-        for first in range(0, len(numbers), WIDE_TILE):
-            part = numbers[first : first + WIDE_TILE]
+        # In tiles of one, whose rows are those of wide ones: a storm's column then lies in one piece.
+        for first in range(0, len(numbers), _DRAWN):
+            part = numbers[first : first + _DRAWN]
             drawn = Batch(
                 [self.scenario_of(number) for number in part],
                 part,
@@ -167,14 +174,11 @@ class Storms:
                 longest=self._longest,
                 span=self._span,
                 threads=1,
-                tile=self.batch.plan.tile,
+                tile=1,
             )
-            width = drawn.plan.tile
-            for t, tile in enumerate(drawn._memory.reshape(drawn._memory.shape[0], -1, width)):
-                rows, columns = np.nonzero(tile)
-                for column, number in enumerate(part[t * width : (t + 1) * width]):
-                    own = rows[columns == column].astype(np.int32)
-                    self._images[number] = Image(own, tile[own, column])
+            for number, column in zip(part, drawn.tiles[0], strict=True):
+                own = np.flatnonzero(column).astype(np.int32)
+                self._images[number] = Image(own, column[own])
 
 
 def corners(scenario: Scenario) -> list[Scenario]:
