@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
         for row in SUITE[name]():
             rows.append(row)
             if not options.json:
-                mark = "" if row.most is None else f"  at most {row.most:.3g}: {'met' if row.passed else 'MISSED'}"
+                mark = f"  {row.mark}" if row.mark else ""
                 times = f"{row.candidate:10.3g} / {row.reference:9.3g} {row.unit:15}"
                 print(
                     f"{row.name:52} {times} ratio {row.ratio:7.3g} ({row.low:.3g} to {row.high:.3g}){mark}", flush=True

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 ROUNDS = 9
@@ -25,11 +25,20 @@ class Ratio:
     high: float
     most: float | None = None
     """Pass mark: the ratio is at most this; None: for orientation only."""
+    least: float | None = None
+    """Pass mark: the ratio is at least this."""
 
     @property
     def passed(self) -> bool:
         """Whether the pass mark is met."""
-        return self.most is None or self.ratio <= self.most
+        return (self.most is None or self.ratio <= self.most) and (self.least is None or self.ratio >= self.least)
+
+    @property
+    def mark(self) -> str:
+        """The pass mark in words, empty if there is none."""
+        limits = (("at most", self.most), ("at least", self.least))
+        words = ", ".join(f"{word} {limit:.3g}" for word, limit in limits if limit is not None)
+        return f"{words}: {'met' if self.passed else 'MISSED'}" if words else ""
 
 
 def compare(
@@ -54,7 +63,18 @@ def compare(
         rounds: Pairs, after one pair that does not count.
     """
     candidate(), reference()
-    pairs = [(candidate() * scale, reference() * scale) for _ in range(rounds)]
+    return of_pairs(name, [(candidate() * scale, reference() * scale) for _ in range(rounds)], unit, most=most)
+
+
+def of_pairs(
+    name: str,
+    pairs: Sequence[tuple[float, float]],
+    unit: str,
+    *,
+    most: float | None = None,
+    least: float | None = None,
+) -> Ratio:
+    """Return the median ratio of pairs of candidate and reference, see `compare`."""
     ratios = [a / b for a, b in pairs]
     return Ratio(
         name,
@@ -65,6 +85,7 @@ def compare(
         min(ratios),
         max(ratios),
         most,
+        least,
     )
 
 
