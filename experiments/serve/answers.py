@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.wording import amount
+from signalstorm.experiments.recommendation import ScenarioName
 from signalstorm.experiments.report.curves import Band, Chart
 from signalstorm.experiments.report.drawing import LIGHT, Figure
-from signalstorm.experiments.report.figures import storm_chart
+from signalstorm.experiments.report.figures import TimeAxis, storm_chart
 from signalstorm.experiments.series import Series, means
 from signalstorm.experiments.serve.storms import Outcome
 from signalstorm.experiments.storm_views import View, time_axis, views
@@ -28,10 +29,14 @@ Row = tuple[str, str, str]
 def charts(present: Outcome, changed: Outcome) -> dict[str, Figure]:
     """Return the figures by the key of their view."""
     before, after = _series(present), _series(changed)
-    found = {view.key: _figure(view, before, after) for view in views(before)}
+    # The axis counts from the start, as events do, whether or not the scenario has a time of day.
+    scenario = present.result.scenario
+    plain = ScenarioName(name=scenario.name, hash="", clock_start=None, count_from_s=scenario.convergence.count_from_s)
+    found = {view.key: _figure(view, plain, before, after) for view in views(before)}
     if "links" in found:
         found |= {
-            f"links-{name}": _link_map(series) for name, series in zip(_SETTINGS.values(), (before, after), strict=True)
+            f"links-{name}": _link_map(plain, series)
+            for name, series in zip(_SETTINGS.values(), (before, after), strict=True)
         }
     return found
 
@@ -62,9 +67,9 @@ def _series(outcome: Outcome) -> Series:
     return outcome.result.series
 
 
-def _figure(view: View, before: Series, after: Series) -> Figure:
+def _figure(view: View, scenario: ScenarioName, before: Series, after: Series) -> Figure:
     bands = tuple(_band(name, view, series) for name, series in zip(_SETTINGS, (before, after), strict=True))
-    figure = storm_chart(Chart(view.key, view.title, view.unit, bands))
+    figure = storm_chart(Chart(view.key, view.title, view.unit, bands), scenario)
     for rank, trace in enumerate(figure["data"]):
         setting, comma, rest = trace["name"].partition(",")
         trace |= {"name": f"{_SETTINGS[setting]}{comma}{rest}", "legendrank": rank}
@@ -84,7 +89,7 @@ def _band(setting: str, view: View, series: Series) -> Band:
     return Band(setting, "", time_s, low, median, high, values.shape[1], step_s)
 
 
-def _link_map(series: Series) -> Figure:
+def _link_map(scenario: ScenarioName, series: Series) -> Figure:
     """Draw when each link is congested: the share of the storms, dark where it is all of them."""
     unit, length_s = time_axis(float(series.time_s[-1]))
     links = {name: numbers for (name, quantity), (_, numbers) in series.values.items() if quantity == "congested"}
@@ -108,6 +113,7 @@ def _link_map(series: Series) -> Figure:
             "height": 300, "autosize": True, "margin": {"l": 60, "r": 14, "t": 10, "b": 48},
             "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"family": "system-ui, sans-serif", "size": 12, "color": LIGHT["ink"]},
+            **TimeAxis(scenario, float(series.time_s[-1])).mark,
         },
     }  # fmt: skip
 

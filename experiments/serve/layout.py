@@ -7,6 +7,7 @@ from typing import Any
 from dash import dcc, html
 
 from signalstorm import __version__
+from signalstorm.experiments.clock import counted_of
 from signalstorm.experiments.report.drawing import DARK, LIGHT
 from signalstorm.experiments.serve.answers import Row
 from signalstorm.experiments.serve.controls import Control, event_kinds
@@ -252,7 +253,10 @@ def sentences(title: str, found: Sequence[str]) -> list[Any]:
 
 def about(opened: Opened) -> list[Any]:
     """Return what is to be said of a source."""
-    parts: list[Any] = [html.P(opened.scenario.description)]
+    counted = counted_of(opened.scenario)
+    if opened.scenario.convergence.count_from_s > 0:
+        counted += " The dotted line in the curves is where it begins."
+    parts: list[Any] = [html.P(opened.scenario.description), html.P(counted, className="note")]
     if opened.run is not None:
         words = "shown with the setting that it recommends" if opened.override else "shown with the present setting"
         parts.append(html.P(f"A run of {opened.scenario.name}, {words}."))

@@ -80,6 +80,9 @@ def test_opening_a_source_brings_its_knobs_events_and_charts(client: FlaskClient
     assert base["present"]["nop_rate"] == "500"
     assert [option["label"] for option in found["events"]["options"]] == ["hlr reset of hlr at 0 s"]
     assert "stp2/slc1" in found["event-target"]["options"]
+    about = " ".join(_texts(found["about"]["children"]))
+    assert "T counts from 08:00, 5,700 s after the scenario's start at 06:25" in about
+    assert "The dotted line in the curves is where it begins" in about
     assert "Congested links" in _texts(found["charts"]["children"])
     assert found["watch"]["disabled"] is True
 

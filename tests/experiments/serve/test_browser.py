@@ -249,7 +249,7 @@ def test_the_downloaded_setting_equals_the_shown_one(context: Any, server: Serve
 
 def test_names_that_look_like_scripts_are_text(context: Any, server: Served) -> None:
     visit = Visit(context, server)
-    assert visit.page.locator("#about").inner_text() == DESCRIPTION
+    assert visit.page.locator("#about p").first.inner_text() == DESCRIPTION
     assert "<script>alert(1)" in visit.page.locator("#source").inner_text()
     visit.choose(f"run {SCRIPT}")
     sync_api.expect(visit.field("nop_rate")).to_have_value("60")
@@ -356,6 +356,16 @@ def test_everything_works_by_the_keyboard_alone(context: Any, server: Served) ->
     with page.expect_download() as waited:
         page.keyboard.press("Enter")
     assert yaml.safe_load(Path(waited.value.path()).read_text("utf-8"))["nop_rate"] == "off"
+    visit.close()
+
+
+def test_a_knob_far_down_is_moved_with_the_curves_in_view(context: Any, server: Served) -> None:
+    visit = Visit(context, server)
+    visit.page.set_viewport_size({"width": 1280, "height": 700})
+    slider, curve = visit.page.get_by_label("diameter_tx_s, slider"), visit.page.locator("#charts figure").first
+    slider.scroll_into_view_if_needed()
+    sync_api.expect(slider).to_be_in_viewport()
+    sync_api.expect(curve).to_be_in_viewport()
     visit.close()
 
 
