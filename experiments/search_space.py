@@ -219,8 +219,8 @@ def _narrow(knob: Knob, part: KnobRange) -> tuple[list[Finding], Knob]:
         return faults, replace(knob, choices=tuple(words))
     low = knob.low if part.low is None else float(part.low)
     high = knob.high if part.high is None else float(part.high)
-    if part.choices is not None or not knob.low <= low < high <= knob.high:
-        rule = f"its range must have low < high, within {knob.range_text}"
+    if part.choices is not None or not knob.low <= low <= high <= knob.high:
+        rule = f"its range must have low <= high, within {knob.range_text}"
         return [
             Finding((knob.name,), rule, Shown(f"low {low:g}, high {high:g}"), "leave out what is not to change")
         ], knob

@@ -1,6 +1,7 @@
 """Storage of trials: a journal file, SQLite, PostgreSQL or a gRPC proxy, and patience with all of them."""
 
 import contextlib
+import json
 import logging
 import threading
 import time
@@ -46,8 +47,7 @@ def open_storage(url: str | None, journal: Path) -> BaseStorage:
         InputError: If the storage cannot be opened.
     """
     if url is None or "://" not in url:
-        path = str(journal if url is None else url)
-        return JournalStorage(JournalFileBackend(path, lock_obj=JournalFileOpenLock(path)))
+        return _journal(journal if url is None else Path(url), own=url is None)
     try:
         if url.startswith("grpc://"):
             return _proxy(url)
@@ -56,7 +56,8 @@ def open_storage(url: str | None, journal: Path) -> BaseStorage:
         raise
     except Exception as error:  # each database has errors of its own
         first = str(error).partition("\n")[0]
-        raise wrong_input(f"cannot be opened ({first})", url, "check the URL and its driver", key="--storage") from None
+        way_out = "check the URL; drivers come with pip install 'signalstorm[distributed]'"
+        raise wrong_input(f"cannot be opened ({first})", url, way_out, key="--storage") from None
 
 
 def patiently(
@@ -130,6 +131,26 @@ class Heartbeat:
             if not _passing(error):
                 raise
             _log.debug("no sign of life could be left: %s", error)
+
+
+def _journal(path: Path, *, own: bool) -> BaseStorage:
+    """Open a journal file, which may be new but not something else."""
+    try:
+        if path.is_dir() or not path.parent.is_dir() or not path.name:
+            raise OSError("is a folder" if path.is_dir() else f"there is no folder {path.parent}")
+        storage = JournalStorage(JournalFileBackend(str(path), lock_obj=JournalFileOpenLock(str(path))))
+        storage.get_all_studies()  # reads all of it, but takes a last line that is damaged for one being written
+        last = path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[2]
+        json.loads(last or "{}")
+        return storage
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        reason = "is no journal of trials, or a damaged one"
+    if own:
+        raise wrong_input(reason, way_out="give another --out, or remove the folder", file=str(path))
+    way_out = "give the path of a journal file in a folder that exists, or the URL of a database"
+    raise wrong_input(f"cannot be opened ({reason})", str(path), way_out, key="--storage")
 
 
 def _database(url: str) -> BaseStorage:

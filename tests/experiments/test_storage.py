@@ -64,6 +64,27 @@ def test_a_storage_that_cannot_be_opened_is_wrong_input(url: str, tmp_path: Path
         open_storage(url, tmp_path / "journal.log")
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "is a folder"),
+        ("folder", "is a folder"),
+        ("none/trials.log", "there is no folder"),
+        ("junk.log", "journal"),
+    ],
+)
+def test_a_path_that_is_no_journal_is_wrong_input(name: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "junk.log").write_text("no journal\n")
+    (tmp_path / "text.log").write_text('"a string"\n')
+    with pytest.raises(InputError, match=f"--storage: cannot be opened .*{reason}"):
+        open_storage(str(tmp_path / name) if name else "", tmp_path / "journal.log")
+    with pytest.raises(InputError, match=r"junk\.log: is no journal of trials"):
+        open_storage(None, tmp_path / "junk.log")
+    with pytest.raises(InputError, match=r"text\.log: is no journal of trials"):
+        open_storage(None, tmp_path / "text.log")
+
+
 def test_two_processes_search_together_over_a_journal(tmp_path: Path) -> None:
     _together(2, str(tmp_path / "shared.log"), tmp_path, trials=50)
 

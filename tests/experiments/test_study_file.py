@@ -84,13 +84,16 @@ def test_knobs_are_a_list_or_have_ranges() -> None:
     assert (rate.low, rate.high) == (55, 70)  # type: ignore[attr-defined]
     assert all(55 <= int(point["nop_rate"]) <= 70 for point in space.start_points)
     assert {point["nop_action"] for point in space.start_points} == {"drop"}
+    pinned = search_space(LAB, None, parse_study("knobs: {nop_rate: {low: 62, high: 62}}", "x.yaml").knobs)
+    assert pinned.distributions["nop_rate"].single()
+    assert {point["nop_rate"] for point in pinned.start_points} == {62}
 
 
 @pytest.mark.parametrize(
     ("knobs", "words"),
     [
         ("{nop_rate: {low: 20}}", "nop_rate.*within 50 to 5000 per s.*low 20"),
-        ("{nop_rate: {low: 90, high: 60}}", "low < high"),
+        ("{nop_rate: {low: 90, high: 60}}", "low <= high"),
         ("{nop_action: {low: 3}}", "is a knob of words"),
         ("{nop_action: {choices: [dropp]}}", "did you mean drop"),
         ("{nop_ratte: {low: 60}}", "did you mean nop_rate"),
