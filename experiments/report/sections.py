@@ -70,7 +70,7 @@ def _cards(report: Report) -> Iterator[Markup]:
         f"T, median of {len(nominal.seeds)} storms as they are", *(_median(report, figures) for figures in pair)
     )
     bound = "none within the horizon" if nominal.lower_bound_s is None else duration(nominal.lower_bound_s)
-    yield _card("Lower bound of T", bound, None, "no setting can be quicker")
+    yield _card("Lower bound of T", bound, None, "the fluid limit: only chance is quicker")
     if held_out.storms:
         means = (duration(figures.rmst_s) for figures in (held_out.present, held_out.recommended))
         yield _card(f"Restricted mean of T, {len(held_out.storms)} held-out storms", *means)

@@ -107,7 +107,9 @@ def read_run(folder: Path) -> Report:
     run = source.read(folder)
     record = run.record
     nominal, held_out = record.nominal, record.held_out
-    bound = Measure("Lower bound of T", "s", nominal.lower_bound_s, nominal.lower_bound_s, "no setting can be quicker")
+    bound = Measure(
+        "Lower bound of T", "s", nominal.lower_bound_s, nominal.lower_bound_s, "the fluid limit: only chance is quicker"
+    )
     return Report(
         record=record,
         never_worse=run.never_worse,

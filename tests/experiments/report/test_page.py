@@ -67,7 +67,7 @@ def test_the_page_says_it_all(tmp_path: Path) -> None:
         "150.5 s 26.1 s",
         "Not converged within the horizon 15 % 0 %",
         "Not converged within the horizon 25 % 0 %",
-        "no setting can be quicker 20 s 20 s",
+        "the fluid limit: only chance is quicker 20 s 20 s",
         "Worst ratio of T recommended over present, storm by storm 0.92 ×",
         "50 to 66 per s",
         "drop, reject-congestion",
