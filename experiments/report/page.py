@@ -10,14 +10,26 @@ from plotly.offline import get_plotlyjs
 from signalstorm import __version__
 from signalstorm.experiments.report.drawing import DARK, LIGHT
 from signalstorm.experiments.report.drawings import drawings
-from signalstorm.experiments.report.markup import element, raw
+from signalstorm.experiments.report.markup import Markup, element, raw
 from signalstorm.experiments.report.parts import data
 from signalstorm.experiments.report.sections import page_sections
 from signalstorm.experiments.report.tables import Report
 
 
 def render(report: Report) -> str:
-    """Return the page as HTML."""
+    """Return the page of a run as HTML."""
+    found = drawings(report)
+    main = element("main", *page_sections(report, lambda group: [each for each in found if each.group == group]))
+    return document(report.record.scenario.name, main)
+
+
+def document(title: str, main: Markup) -> str:
+    """Return a self-contained page as HTML: what is shown, with the scripts that draw its figures.
+
+    Args:
+        title: What the window is called.
+        main: Everything that is shown.
+    """
     scripts = [get_plotlyjs(), _asset("page.js")]
     head = element(
         "head",
@@ -25,12 +37,10 @@ def render(report: Report) -> str:
         element("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="generator", content=f"signalstorm {__version__}"),
-        element("title", f"{report.record.scenario.name}: signalstorm report"),
+        element("title", f"{title}: signalstorm report"),
         raw("style", _asset("page.css")),
     )
     colours = data("colours", {"light": LIGHT, "dark": DARK})
-    found = drawings(report)
-    main = element("main", *page_sections(report, lambda group: [each for each in found if each.group == group]))
     body = element("body", main, colours, *(raw("script", script) for script in scripts))
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 

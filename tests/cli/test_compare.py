@@ -28,8 +28,12 @@ def file(tmp_path: Path) -> str:
 def test_evaluate(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
     setting = tmp_path / "mine.yaml"
     setting.write_text("nop_rate: 70\n")
-    code, out, _ = run(capsys, "evaluate", "aimd", str(setting), "--scenario", file, "--seeds", "4", "--json", "-q")
+    words = ("evaluate", "aimd", str(setting), "--scenario", file, "--seeds", "4", "--curves", str(tmp_path / "c.html"))
+    code, out, _ = run(capsys, *words, "--json", "-q")
     assert code == 0
+    curves = (tmp_path / "c.html").read_text("utf-8")
+    for said in ("aimd over time in", "nop_rate in force", "Attach requests", "The same 4 held-out storms"):
+        assert said in curves
     rows = json.loads(out)["contestants"]
     assert [row["name"] for row in rows] == ["present", "best-static", "aimd", "mine"]
     assert json.loads(out)["storms"] == {"first": 20000, "count": 4}

@@ -1,5 +1,6 @@
 """``signalstorm compare`` and ``signalstorm evaluate``: contestants on the same held-out storms."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,8 @@ import typer
 
 from signalstorm.cli.common import AsJson, Quiet, Verbose, interrupted, start
 from signalstorm.cli.following import following
+
+_log = logging.getLogger(__name__)
 
 Storms = Annotated[int, typer.Option("--seeds", help="Held-out storms: the first so many from 20,000 on.")]
 _WHERE = "A scenario's name or file, or the id of an environment on drawn storms."
@@ -24,6 +27,10 @@ def evaluate(
     scenario: ScenarioOption,
     seeds: Storms = 100,
     out: Out = None,
+    curves: Annotated[
+        Path | None,
+        typer.Option(help="An HTML file with what the first THING sees and sets over time, on the first 20 storms."),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -42,6 +49,8 @@ def evaluate(
         scenario, [t for t in things if t not in known], seeds, 0, [t for t in things if t in known], out,
         as_json=as_json, quiet=quiet, verbose=verbose,
     )  # fmt: skip
+    if curves is not None:
+        _draw(things[0], scenario, curves, seeds)
 
 
 def compare(
@@ -105,6 +114,17 @@ def _run(
     if out is not None:
         compare_tables.write(found, out)
     output.result(found.to_json(), compare_tables.text(found))
+
+
+def _draw(thing: str, scenario: str, path: Path, seeds: int) -> None:
+    from signalstorm.envs.model.errors import wrong_input
+    from signalstorm.experiments.loop_curves import STORMS, write_curves
+
+    try:
+        write_curves(thing, scenario, path, min(seeds, STORMS))
+    except OSError as error:
+        raise wrong_input(f"cannot be written: {error.strerror}", file=str(path), key="--curves") from None
+    _log.info("wrote %s", path)
 
 
 def _run_all(
