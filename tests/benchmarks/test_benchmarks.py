@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import twin
 from benchmarks.__main__ import main
-from benchmarks.measure import Ratio, compare
+from benchmarks.measure import Ratio, compare, of_pairs
 from benchmarks.suite import SUITE
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.batch import Batch
@@ -45,6 +45,12 @@ def test_a_ratio_is_the_median_of_pairs() -> None:
     result = compare("two", lambda: next(times), lambda: 1.0, rounds=3, most=2.5)
     assert (result.ratio, result.low, result.high) == (3.0, 2.0, 4.0)
     assert not result.passed
+
+
+def test_a_pass_mark_may_be_what_is_to_be_reached() -> None:
+    assert of_pairs("two", [(6.0, 3.0), (4.0, 1.0), (9.0, 3.0)], "s", least=3.0).mark == "at least 3: met"
+    assert not of_pairs("two", [(6.0, 3.0)], "s", least=2.5).passed
+    assert of_pairs("two", [(6.0, 3.0)], "s").mark == ""
 
 
 def test_a_missed_pass_mark_is_told_by_the_exit_code(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from signalstorm.envs.actions import NO_LIMITS, STEPS, ActionMode, Actuator, Limits, action_space
 from signalstorm.envs.model import scenario_file
+from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.knobs import round_to_legal, validate
@@ -152,3 +153,24 @@ def test_spaces_are_those_that_learners_expect() -> None:
     assert action_space(("a",), "discrete").n == len(STEPS)  # type: ignore[attr-defined]
     assert action_space(("a", "b"), "discrete").nvec.tolist() == [5, 5]  # type: ignore[attr-defined]
     assert KNOBS["nop_rate"].scale == "log"
+
+
+def test_an_agent_that_moves_the_gate_alone_touches_nothing_else() -> None:
+    start = dict.fromkeys(("rto_min_ms", "rto_initial_ms", "rto_max_ms"), 500)
+    a = Actuator(INCIDENT, ("nop_rate",), "ratio", start, 60.0)
+    assert a.touched == {"nop_rate", "nop_queue"}
+    assert actuator(("rto_max_ms",)).touched == {"rto_min_ms", "rto_initial_ms", "rto_max_ms"}
+
+
+@pytest.mark.parametrize("knobs", [("nop_rate",), ("nop_rate", "nop_queue_wait_s", "nop_wait_s"), ("nop_action",)])
+def test_a_batch_is_set_as_by_whole_settings(knobs: Sequence[str]) -> None:
+    a = actuator(knobs, scenario=LAB)
+    values = np.repeat(a.start[np.newaxis], 5, axis=0)
+    batches = [Batch([LAB] * 5, range(5), a.settings(values), threads=1, tile=32) for _ in range(2)]
+    for action in (-1.0, -0.4, 0.7):
+        actions = np.full((5, len(knobs)), action) * np.linspace(0.5, 1.0, 5)[:, np.newaxis]
+        values = a.target(actions, values, np.full(5, 80.0), np.full_like(values, 1e9))
+        a.put(values, batches[0])
+        batches[1].set_settings(a.settings(values))
+        np.testing.assert_array_equal(batches[0].settings, batches[1].settings)
+        np.testing.assert_array_equal(batches[0].tiles[0], batches[1].tiles[0])

@@ -176,6 +176,43 @@ def test_copies_go_on_like_the_original(name: str, again: Any) -> None:
         np.testing.assert_array_equal(left, right)
 
 
+def test_storms_worked_out_ahead_of_time_are_those_the_seeds_draw() -> None:
+    rows = gym.make_vec("signalstorm/AttachLteEasy-v0", num_envs=4, max_episode_steps=3)
+    _, infos = rows.reset(seed=40)
+    played = [[number] for number in infos["storm"].tolist()]
+    rows.reset(options={"reset_mask": np.array([False, True, False, False])})
+    played[1].append(int(loop_of(rows).storms.numbers[1]))
+    seeds: Any = [None, None, 50, None]
+    rows.reset(seed=seeds, options={"reset_mask": np.array([False, False, True, False])})
+    played[2] = [int(loop_of(rows).storms.numbers[2])]
+    for _ in range(9):
+        *_, terminated, truncated, _ = rows.step(rows.action_space.sample())
+        for row in np.flatnonzero(terminated | truncated):
+            played[row].append(int(loop_of(rows).storms.numbers[row]))
+    first, beyond = options_of("AttachLte", "Easy").storms
+    for seed, numbers in zip((40, 41, 50, 43), played, strict=True):
+        rng, _ = gym.utils.seeding.np_random(seed)
+        assert numbers == [int(rng.integers(first, beyond)) for _ in numbers]
+
+
+def test_shaping_adds_up_to_the_difference_of_potentials() -> None:
+    changes: dict[str, Any] = {"family": "AttachLte", "variant": "Easy", "num_envs": 3, "early_end": False}
+    plain, shaped = StormVectorEnv(**changes), StormVectorEnv(**changes, shaping_gamma=1.0)
+    for rows in (plain, shaped):
+        rows.reset(seed=0)
+    potential, sums = [], np.zeros(3)
+    for _ in range(20):
+        actions = np.full((3, 1), 0.2, np.float32)
+        _, reward, *_, infos = plain.step(actions)
+        _, more, *_, found = shaped.step(actions)
+        np.testing.assert_allclose(more, reward + found["reward_terms"]["shaping"])
+        assert "shaping" not in infos["reward_terms"]
+        sums += found["reward_terms"]["shaping"]
+        potential.append(plain.loop.seen["registered"] / 40_000)
+    np.testing.assert_allclose(sums, potential[-1] - 1.0, atol=1e-3)  # at first only the steady few are without service
+    assert (sums < -0.05).all()
+
+
 def test_statistics_wrappers_of_gymnasium_work_on_the_rows() -> None:
     rows = gym.wrappers.vector.RecordEpisodeStatistics(
         gym.make_vec("signalstorm/AttachLteEasy-v0", num_envs=3, max_episode_steps=4)
