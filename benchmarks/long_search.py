@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from optuna._transform import _SearchSpaceTransform as SearchSpaceTransform
 
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import StormSet
-from signalstorm.experiments.sampling import Seen, draws
+from signalstorm.experiments.sampling import draws
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.study_file import Sampler
 
@@ -26,10 +27,10 @@ Score = Callable[[Floats, Floats], Floats]
 lost on the first storms, both of shape (settings, storms)."""
 
 _BATCH = 256
-_LEARNT_FROM = 150
-"""The sampler learns from so many of the best settings, and from as many of the others."""
-_BEHIND = 1e6
-"""What a sampler sees of a setting that was ended early lies above all that came further."""
+_PARENTS = 64
+"""So many of the best settings are varied."""
+_MOVES = (0.02, 0.1)
+"""Deviations of the variation, as shares of a knob's range."""
 
 
 @dataclass
@@ -58,8 +59,8 @@ class LongSearch:
     """Settings to try."""
     keep: float = 0.2
     """At every rung a setting goes on if it is among this part of all settings that have been there."""
-    drawn: float = 0.4
-    """The part of the settings that chance draws; the rest is proposed by TPE."""
+    drawn: float = 0.5
+    """The part of the settings that chance draws from the whole space; the rest varies the best."""
     seed: int = 1000
 
     def run(self, engine: Engine) -> list[Tried]:
@@ -99,17 +100,21 @@ class LongSearch:
             batch += 1
             if len(tried) < self.drawn * self.settings:
                 source = draws(Sampler(kind="random"), space.distributions, [], 1, self.seed + batch, 0)
+                yield [next(source).params for _ in range(_BATCH)]
             else:
-                spec = Sampler(kind="tpe", startup=1)
-                source = draws(spec, space.distributions, self._learnt(tried, batch), 1, self.seed + batch, 0)
-            yield [next(source).params for _ in range(_BATCH)]
+                yield list(self._near_best(tried, batch))
 
-    def _learnt(self, tried: Sequence[Tried], batch: int) -> list[Seen]:
-        ranked = sorted((each for each in tried if set(each.point) == set(self.space.knobs)), key=_place)
-        rest = ranked[_LEARNT_FROM:]
-        some = np.random.default_rng([self.seed, batch]).permutation(len(rest))[:_LEARNT_FROM]
-        chosen = ranked[:_LEARNT_FROM] + [rest[int(i)] for i in some]
-        return [Seen(each.point, (each.score - _BEHIND * each.rung,), 0.0, {}) for each in chosen]
+    def _near_best(self, tried: Sequence[Tried], batch: int) -> Iterator[dict[str, Any]]:
+        """Yield points near the best ones: half of the knobs moved, by a tenth or a fiftieth of their range."""
+        inside = [each for each in tried if set(each.point) == set(self.space.knobs)]
+        best = sorted(inside, key=_place)[:_PARENTS]
+        random, transform = np.random.default_rng([self.seed, batch]), SearchSpaceTransform(self.space.distributions)
+        low, high = transform.bounds.T
+        for _ in range(_BATCH):
+            parent = best[int(random.integers(len(best)))]
+            moved = random.normal(0.0, random.choice(_MOVES), low.size) * (random.random(low.size) < 0.5)
+            there = np.clip(transform.transform(dict(parent.point)) + moved * (high - low), low, high)
+            yield transform.untransform(there)
 
     def _race(self, fresh: Sequence[Tried], at_rung: Sequence[list[float]], engine: Engine) -> None:
         alive, met = list(fresh), 0

@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -357,6 +357,15 @@ class _Training:
         )  # fmt: skip
         self._run.write_json(RESULT, result.to_json())
         return result
+
+
+def evaluations(folder: Path) -> list[Judgement]:
+    """Return the evaluations of a training that a folder holds, in their order."""
+    with (folder / EVALUATIONS).open(encoding="utf-8", newline="") as file:
+        return [
+            Judgement(**{field.name: float(row[field.name]) for field in fields(Judgement)})
+            for row in csv.DictReader(file)
+        ]
 
 
 def facts_of(environment: Environment, file: TrainingFile) -> dict[str, Any]:

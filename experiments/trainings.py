@@ -20,7 +20,7 @@ from signalstorm.agents.bundle import load
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.storms import CHOICE
 from signalstorm.experiments.evaluate import StormSet
-from signalstorm.experiments.train import POLICY, RESULT, Environment, Judgement, Progress, play, train
+from signalstorm.experiments.train import POLICY, RESULT, Environment, Judgement, Progress, evaluations, play, train
 from signalstorm.experiments.training_space import TrainingSpace
 from signalstorm.experiments.training_study import TrainingStudy
 from signalstorm.experiments.trials import Claim, Scores, Trial
@@ -131,6 +131,9 @@ class Trainings:
         if not (folder / RESULT).exists():
             shutil.rmtree(folder, ignore_errors=True)
             train(training=training, out=folder, progress=told, judged=watch)
+        elif watch is not None:
+            for judged in evaluations(folder):
+                watch(judged)
         policy = load(folder / POLICY).policy
         result = play(policy, self.environment.options, storms)
         return Played(result.restricted_s[np.newaxis], result.lost_h[np.newaxis])

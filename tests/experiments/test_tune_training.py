@@ -213,3 +213,9 @@ def test_real_trainings_in_small(tmp_path: Path) -> None:
     again = tune_training(study=study, out=tmp_path / "run", progress=lambda stage, done, total: told.append(stage))
     assert not told
     assert again.verdict == found.verdict
+    # Nor where a trial is run again whose trainings are through, and their curves are the same.
+    before = rows(tmp_path)
+    (tmp_path / "run" / "journal.log").unlink()
+    tune_training(study=study, out=tmp_path / "run", progress=lambda stage, done, total: told.append(stage))
+    assert not told
+    assert rows(tmp_path) == before
