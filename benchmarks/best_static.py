@@ -77,7 +77,7 @@ def best_static(name: str, options: argparse.Namespace) -> dict[str, object]:
         logs = np.sort(np.log(np.maximum(costs, scenario.dt) / lower[:met]), axis=1)
         return np.asarray(logs[:, : logs.shape[1] // 2 + 1].mean(axis=1))
 
-    tried = LongSearch(space, storms, rungs, score, options.settings, options.keep).run(engine)
+    tried = LongSearch(space, storms, rungs, score, options.settings, options.keep, seconds=options.seconds).run(engine)
     through = [each for each in tried if each.rung == len(rungs) - 1]
     through.sort(key=lambda each: float(np.median(ratios(each.times_s, storms))))
     least = np.array([_least(tried, storms, i) for i in range(len(storms.numbers))])
@@ -130,6 +130,7 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, default=100, help="held-out storms")
     parser.add_argument("--horizon", type=float, help="horizon_s of the race, where shorter than the scenario's")
     parser.add_argument("--step", type=float, help="step_s of the race, where longer than the scenario's")
+    parser.add_argument("--seconds", type=float, help="end the race after so long, with fewer settings")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--all-knobs", action="store_true", help="every legal knob, not only the tunable ones")
     options = parser.parse_args()

@@ -58,10 +58,12 @@ class LongSearch:
     settings: int
     """Settings to try."""
     keep: float = 0.2
-    """At every rung a setting goes on if it is among this part of all settings that have been there."""
-    drawn: float = 0.5
+    """At every rung a setting goes on if it is among this part of all that have been there, and of its batch."""
+    drawn: float = 0.4
     """The part of the settings that chance draws from the whole space; the rest varies the best."""
     seed: int = 1000
+    seconds: float | None = None
+    """Time after which it ends with fewer settings; None: no limit [s]."""
 
     def run(self, engine: Engine) -> list[Tried]:
         """Return all settings tried, the best first: those that came furthest, by their score."""
@@ -87,7 +89,7 @@ class LongSearch:
                     file=sys.stderr,
                     flush=True,
                 )
-            if len(tried) >= self.settings:
+            if len(tried) >= self.settings or (self.seconds and time.monotonic() - began > self.seconds):
                 break
         return sorted(tried, key=_place)
 
@@ -130,7 +132,8 @@ class LongSearch:
             for each, score in zip(alive, scores, strict=True):
                 each.score, each.rung = float(score), rung
             at_rung[rung].extend(scores.tolist())
-            limit = float(np.quantile(at_rung[rung], self.keep))
+            # Of variations of the best nearly all are among the best of all, so a batch sends its own best on.
+            limit = min(float(np.quantile(at_rung[rung], self.keep)), float(np.quantile(scores, self.keep)))
             alive, met = [each for each in alive if each.score <= limit], until
 
 
