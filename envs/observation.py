@@ -16,6 +16,7 @@ from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.core_metrics import has
 from signalstorm.envs.model.kernels import core_layout as core
 from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.kernels.memory import BANK
 from signalstorm.envs.model.scenario_core import MESSAGE_NAMES
 
 Floats = npt.NDArray[np.float64]
@@ -82,6 +83,15 @@ _CORE_LEVELS = (
 
 
 _WAITING = (layout.Q_ADMITTED_SUM, layout.Q_SERVED_SUM, layout.Q_DEADLINE)
+_OF_LINKS = (
+    layout.L_SUM_TX,
+    layout.L_SUM_RX,
+    layout.L_ADMITTED,
+    layout.L_SERVED,
+    layout.L_PEER,
+    layout.L_CONGESTED,
+    layout.L_DOWN,
+)
 
 RATE = "1/s"
 """The unit of a counter."""
@@ -267,8 +277,8 @@ class Observer:
             self._counter(failed(name), live, (layout.Q_SUM_OVER, layout.Q_SUM_STALE), final)
 
     def _add_links(self) -> None:
-        table, links = self._batch.plan.table, self._batch.scenario.topology.links
-        manager = int(table[layout.P_IMSIMGR])
+        plan, links = self._batch.plan, self._batch.scenario.topology.links
+        manager = int(plan.table[layout.P_IMSIMGR])
         if manager >= 0:
             self._level(IMSIMGR_CPU, "share", manager, layout.I_UTILISATION)
             self._level(IMSIMGR_STATE, "0 to 2", manager, layout.I_STATE)
@@ -276,13 +286,13 @@ class Observer:
             return
         names = links.names()
         for number, name in enumerate(names):
-            block = self._batch.plan.link_offset(number)
-            self._counter(sent(name), block, (layout.L_SUM_TX,))
-            self._counter(received(name), block, (layout.L_SUM_RX,))
-            rows = (layout.L_ADMITTED, layout.L_SERVED, layout.L_PEER)
-            self._add(queued(name), "messages", glance.OUTSTANDING, block, rows)
-            self._level(f"{name} congested", "alarm", block, layout.L_CONGESTED)
-            self._add(f"{name} down", "alarm", glance.IS_DOWN, block, (layout.L_DOWN,))
+            block = plan.link_offset(number, 0)
+            tx, rx, admitted, served, peer, congested, down = (row * BANK for row in _OF_LINKS)
+            self._counter(sent(name), block, (tx,))
+            self._counter(received(name), block, (rx,))
+            self._add(queued(name), "messages", glance.OUTSTANDING, block, (admitted, served, peer))
+            self._level(f"{name} congested", "alarm", block, congested)
+            self._add(f"{name} down", "alarm", glance.IS_DOWN, block, (down,))
         for total, unit in ((sent(), RATE), (received(), RATE), (queued(), "messages")):
             self._sum(total, unit, [total.replace("links", name, 1) for name in names])
         for total in (CONGESTED, DOWN):

@@ -88,7 +88,7 @@ def run_watched(batch: Batch) -> LinkStates | None:
     if links is None:
         return None
     table, tile = batch.plan.table, batch.plan.tile
-    offsets = [batch.plan.link_offset(i) + row * tile for i in range(int(table[layout.P_LINKS])) for row in _LINK_ROWS]
+    offsets = [batch.plan.link_offset(i, row) for i in range(int(table[layout.P_LINKS])) for row in _LINK_ROWS]
     manager = int(table[layout.P_IMSIMGR])
     if manager >= 0:
         offsets.append(manager + layout.I_UTILISATION * tile)

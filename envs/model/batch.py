@@ -252,17 +252,16 @@ class Batch:
             self._put(int(table[layout.P_PROFILE]), points + i, at[1])
         self._put_links()
         for link in range(int(table[layout.P_LINKS])):
-            offset = self.plan.link_offset(link)
             rows = parameters.link_rows(self._links[link], self.settings, self.dt)
             initial = np.clip(rows[layout.L_RTO_INITIAL], rows[layout.L_RTO_MIN], rows[layout.L_RTO_MAX])
-            self._put(offset, layout.L_RTO, initial)
+            self._put(self.plan.link_offset(link, layout.L_RTO), 0, initial)
 
     def _put_links(self) -> None:
         """Write the links' parameters and knobs; rates only before the first step."""
         for link, fields in enumerate(self._links):
             for row, values in parameters.link_rows(fields, self.settings, self.dt).items():
                 if not self.begun or row != layout.L_MEAN:
-                    self._put(self.plan.link_offset(link), row, values)
+                    self._put(self.plan.link_offset(link, row), 0, values)
 
     def _fill_core(self) -> None:
         """Fill buckets, clocks and peers of the elements beyond the attach chain, and the profile of power-cycles."""
@@ -448,7 +447,8 @@ class Batch:
     def links(self) -> Floats:
         """Return the links' blocks; shape (links, ``layout.L_COUNT``, rows)."""
         count = int(self.plan.table[layout.P_LINKS])
-        return np.array([self._take(self._rows(self.plan.link_offset(i), layout.L_COUNT)) for i in range(count)])
+        offsets = [self.plan.link_offset(link, row) for link in range(count) for row in range(layout.L_COUNT)]
+        return self.read(offsets).reshape(count, layout.L_COUNT, self.size)
 
     def alarms(self) -> list[list[tuple[float, int, bool]]]:
         """Return per row the alarms logged: time [s], element, whether set.

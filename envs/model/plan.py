@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.model.core_plan import lay_out
 from signalstorm.envs.model.kernels import core_layout, draws, layout
+from signalstorm.envs.model.kernels.memory import BANK
 from signalstorm.envs.model.parameters import KernelClass
 from signalstorm.envs.model.procedures import PROCEDURES, REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
@@ -69,9 +70,10 @@ class Plan:
         """Return an entry of a server's part of the table."""
         return int(self.table[self.table[layout.P_SERVER_TABLE] + server * layout.PS_COUNT + entry])
 
-    def link_offset(self, link: int) -> int:
-        """Return the offset of a link's block in a tile."""
-        return int(self.table[layout.P_LINK]) + link * layout.L_COUNT * self.tile
+    def link_offset(self, link: int, row: int) -> int:
+        """Return the offset of a row of a link in a tile."""
+        number, place = divmod(link, BANK)
+        return int(self.table[layout.P_LINK]) + ((number * layout.L_COUNT + row) * BANK + place) * self.tile
 
     def peer_offset(self, p: int) -> int:
         """Return the offset of the block of a peer of the Diameter agent."""
@@ -396,6 +398,7 @@ class _Builder:
         points = len(self.scenario.activity.points) if self.scenario.activity else 2
         mask = ring_mask(reach.link)
         links = topology.links.stps * topology.links.links_per_stp
+        banks = -(-links // BANK) * BANK
         table[layout.P_LINKS] = links
         table[layout.P_LINKS_PER_STP] = topology.links.links_per_stp
         table[layout.P_MESSAGES] = kinds
@@ -407,8 +410,9 @@ class _Builder:
             (layout.P_PROFILE, 2 * points),
             (layout.P_FLAGGED, classes),
             (layout.P_DETACHED, classes),
-            (layout.P_LINK, links * layout.L_COUNT),
-            (layout.P_LINK_RING, links * (mask + 1)),
+            (layout.P_LINK, banks * layout.L_COUNT),
+            (layout.P_LINK_RING, banks * (mask + 1)),
+            (layout.P_LINK_SCRATCH, banks * draws.SCRATCH_COUNT),
             (layout.P_LINK_LINES, (mask + 1) * rows),
             (layout.P_LOST_RING, (mask + 1) * kinds),
             (layout.P_SEND, rows),

@@ -135,7 +135,7 @@ class Storms:
         found = [int(plan.table[layout.P_STORM]) + layout.S_OFFSET * plan.tile]
         found += [plan.queue_offset(name) + layout.Q_POINTER * plan.tile for name in queues]
         links = range(int(plan.table[layout.P_LINKS]))
-        found += [plan.link_offset(link) + layout.L_POINTER * plan.tile for link in links]
+        found += [plan.link_offset(link, layout.L_POINTER) for link in links]
         return np.array(found, np.int64) // plan.tile
 
     def _ranges(self) -> npt.NDArray[np.int64]:

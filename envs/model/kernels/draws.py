@@ -18,7 +18,22 @@ _CUBIC = 0.018642382500609254
 """``x (linear + cubic x^2)`` gives that sum the variance 1 and the kurtosis 3 of a normal; solved exactly."""
 _UNIT = 2.0**-32
 
-(D_MEAN, D_DRAW, D_PART, D_TOTAL, D_TIME, D_SQUARE, _UNIFORM, _TERM, _CUMULATED, _HASH, SCRATCH_COUNT) = range(11)
+(
+    D_MEAN,
+    D_DRAW,
+    D_PART,
+    D_TOTAL,
+    D_TIME,
+    D_SQUARE,
+    _UNIFORM,
+    _TERM,
+    _CUMULATED,
+    _HASH,
+    _KNOWN,
+    _CENTRE,
+    _SPREAD,
+    SCRATCH_COUNT,
+) = range(14)
 """Rows of the scratch block: the mean goes in, the draw comes out; D_PART to D_SQUARE are free for others."""
 
 
@@ -75,28 +90,48 @@ def draw_poisson(base, plan, element, tile):
         tile: A `memory.Tile`.
     """
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    hash_storms(base, plan, element, d, 0, tile)
+    draw_hashed(d, len(tile))
+
+
+@njit(inline="always")
+def hash_storms(base, plan, element, d, first, tile):
+    """Hash each storm's counter into _HASH of scratch ``d``, from its column ``first`` on."""
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     if storm[S_APART, 0] > 0.0:
         for b in range(len(tile)):
             key = mix_key(np.uint64(storm[S_STEP, b]), element)
             low = np.uint32(key & np.uint64(0xFFFFFFFF))
             high = np.uint32(key >> np.uint64(32))
-            d[_HASH, b] = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), low, high)
+            d[_HASH, first + b] = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), low, high)
     else:
         key = mix_key(np.uint64(storm[S_STEP, 0]), element)
         low = np.uint32(key & np.uint64(0xFFFFFFFF))
         high = np.uint32(key >> np.uint64(32))
         for b in range(len(tile)):
-            d[_HASH, b] = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), low, high)
+            d[_HASH, first + b] = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), low, high)
+
+
+@njit(error_model="numpy")
+def draw_hashed(d, numbers):
+    """Draw the first ``numbers`` of scratch ``d``, whose means and hashes are there."""
     small = 0
     large = 0
-    for b in range(len(tile)):
-        exact = d[D_MEAN, b] < _EXACT_BELOW
+    new = 0
+    for i in range(numbers):
+        exact = d[D_MEAN, i] < _EXACT_BELOW
         small += exact
         large += not exact
+        new += d[D_MEAN, i] != d[_KNOWN, i]
     if large > 0:
-        for b in range(len(tile)):
-            h = np.uint32(d[_HASH, b])
+        if new > 0:
+            for i in range(numbers):
+                mean = max(d[D_MEAN, i], _EXACT_BELOW)
+                d[_KNOWN, i] = d[D_MEAN, i]
+                d[_CENTRE, i] = 1.0 - 1.0 / (9.0 * mean)
+                d[_SPREAD, i] = 3.0 * np.sqrt(mean)
+        for i in range(numbers):
+            h = np.uint32(d[_HASH, i])
             total = (
                 (h & np.uint32(255))
                 + ((h >> np.uint32(8)) & np.uint32(255))
@@ -105,26 +140,26 @@ def draw_poisson(base, plan, element, tile):
             )
             x = (np.float64(total) - _BYTES_MEAN) * _BYTES_PER_DEVIATION
             z = x * (_LINEAR + _CUBIC * x * x)
-            mean = max(d[D_MEAN, b], _EXACT_BELOW)
-            cube = max(1.0 - 1.0 / (9.0 * mean) + z / (3.0 * np.sqrt(mean)), 0.0)
-            d[D_DRAW, b] = mean * cube * cube * cube
+            mean = max(d[D_MEAN, i], _EXACT_BELOW)
+            cube = max(d[_CENTRE, i] + z / d[_SPREAD, i], 0.0)
+            d[D_DRAW, i] = mean * cube * cube * cube
     if small > 0:
-        for b in range(len(tile)):
-            d[_UNIFORM, b] = (d[_HASH, b] + 0.5) * _UNIT
-        for b in range(len(tile)):
-            exact = d[D_MEAN, b] < _EXACT_BELOW
-            nothing = _exp_minus(min(d[D_MEAN, b], _EXACT_BELOW))
-            d[_TERM, b] = nothing
-            d[_CUMULATED, b] = nothing if exact else 2.0
-            d[D_DRAW, b] = 0.0 if exact else d[D_DRAW, b]
+        for i in range(numbers):
+            d[_UNIFORM, i] = (d[_HASH, i] + 0.5) * _UNIT
+        for i in range(numbers):
+            exact = d[D_MEAN, i] < _EXACT_BELOW
+            nothing = _exp_minus(min(d[D_MEAN, i], _EXACT_BELOW))
+            d[_TERM, i] = nothing
+            d[_CUMULATED, i] = nothing if exact else 2.0
+            d[D_DRAW, i] = 0.0 if exact else d[D_DRAW, i]
         for n in range(1, _TERMS):
             above = 0
             share = 1.0 / n
-            for b in range(len(tile)):
-                more = d[_UNIFORM, b] > d[_CUMULATED, b]
+            for i in range(numbers):
+                more = d[_UNIFORM, i] > d[_CUMULATED, i]
                 above += more
-                d[D_DRAW, b] += 1.0 if more else 0.0
-                d[_TERM, b] *= d[D_MEAN, b] * share
-                d[_CUMULATED, b] += d[_TERM, b]
+                d[D_DRAW, i] += 1.0 if more else 0.0
+                d[_TERM, i] *= d[D_MEAN, i] * share
+                d[_CUMULATED, i] += d[_TERM, i]
             if above == 0:
                 break

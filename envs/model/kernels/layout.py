@@ -77,8 +77,9 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_LINKS_PER_STP,
     P_MESSAGES,  # kinds of message on the links, M
     P_ATTACH_MESSAGES,  # of which belong to an attach, first in order
-    P_LINK,  # offset: link blocks, one after another
-    P_LINK_RING,  # offset: rings of each link's cumulative admissions
+    P_LINK,  # offset: banks of links, in each a row per quantity with a number per link and storm
+    P_LINK_RING,  # offset: per bank a ring of each link's cumulative admissions
+    P_LINK_SCRATCH,  # offset: per bank rows of scratch for draws, with a number per link and storm
     P_LINE_ROWS,  # rows of a line: a number per kind, then per kind of an attach the sum of the steps in which its handsets sent their requests, and of the squares
     P_LINK_LINES,  # offset: ring of lines: what one message taken in a step, by whichever link, consisted of
     P_LINK_MASK,
@@ -92,7 +93,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_CORE,  # plan index of the table of the elements beyond the attach chain, see ``core_layout``
     P_YOUNGEST,  # [step] of the batch in which its youngest storm began; P_END counts from it
     P_COUNT,
-) = range(77)
+) = range(78)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
@@ -203,12 +204,17 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_NO,  # refusals of this step
     S_LATE,  # accepts of this step that came too late
     S_AGE,  # [steps] mean age of this step's accepts
+    S_SLOPE_FROM,  # [step] activity: the part of the profile on which the storm is
+    S_SLOPE_TO,  # [step]
+    S_SLOPE_LOW,  # [1/step] at its begin
+    S_SLOPE_HIGH,  # [1/step] at its end
+    S_SLOPE_NEXT,  # [step] from which on to look for the next part
     S_SENDS,  # sends within an attempt that any storm of the tile has come to; in the first column only
     S_OFFSET,  # [step] of the batch in which this storm began
     S_STEP,  # [step] of this storm: the batch's less the offset
     S_APART,  # 1: the storms of the tile began in different steps; in the first column only
     S_COUNT,
-) = range(33)
+) = range(38)
 
 # -- class block -----------------------------------------------------------------------------------------------
 (

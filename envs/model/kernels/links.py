@@ -8,14 +8,14 @@ timer; a message served later has used the link and served nobody.
 from numba import njit
 
 from signalstorm.envs.model.kernels.alarms import log_alarm
-from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, SCRATCH_COUNT, draw_poisson
+from signalstorm.envs.model.kernels.banks import link_ring, link_rows, link_scratch
+from signalstorm.envs.model.kernels.draws import D_DRAW, D_MEAN, draw_hashed, hash_storms
 from signalstorm.envs.model.kernels.layout import (
     ALARM_DOWN,
     L_ADMITTED,
     L_CALM,
     L_CLEAR,
     L_CONGESTED,
-    L_COUNT,
     L_DEADLINE,
     L_DOWN,
     L_EXPIRED,
@@ -58,15 +58,12 @@ from signalstorm.envs.model.kernels.layout import (
     P_ANSWERED,
     P_FAILED,
     P_LINE_ROWS,
-    P_LINK,
     P_LINK_LINES,
     P_LINK_MASK,
-    P_LINK_RING,
     P_LINKS,
     P_LINKS_PER_STP,
     P_LOST_RING,
     P_MESSAGES,
-    P_SCRATCH,
     P_SEND,
     P_STOCHASTIC,
     P_STORM,
@@ -85,9 +82,11 @@ from signalstorm.envs.model.kernels.layout import (
     SERVICE,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import BANK, block
 from signalstorm.envs.model.kernels.resends import count_resends
 
+_TOGETHER = 64
+"""Numbers, of links and storms, that a loop takes at once: more would leave the nearest cache between two loops."""
 _REOPEN = 0.75
 """A peer that sends window updates does so when a quarter of its buffer is free (RFC 9260 6.2)."""
 
@@ -117,9 +116,18 @@ def signal(base, plan, step, tile):
             answered[r, b] = 0.0
             send[r, b] = 0.0
     _share(base, plan, tile)
-    for link in range(plan[P_LINKS]):
-        _carry(base, plan, link, step, tile)
-        count_resends(base, plan, link, tile)
+    links = plan[P_LINKS]
+    # A tile of one storm takes a bank at once, a wide one as many links as stay in the nearest cache.
+    together = max(_TOGETHER // len(tile), 1)
+    changed = 0
+    for start in range(0, links, BANK):
+        end = min(start + BANK, links)
+        for first in range(start, end, together):
+            some = min(together, end - first)
+            changed += _carry(base, plan, first, some, step, tile)
+            count_resends(base, plan, first, some, tile)
+    if changed > 0:
+        _log(base, plan, tile)
     _deliver(base, plan, step, tile)
     _count_answers(base, plan, tile)
 
@@ -138,7 +146,7 @@ def _share(base, plan, tile):
         for b in range(len(tile)):
             storm[S_UP, b] = 0.0
         for link in range(first, first + size):
-            k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
+            k = link_rows(base, plan, link, tile)
             for b in range(len(tile)):
                 storm[S_UP, b] += 1.0 if k[L_DOWN, b] != 1.0 else 0.0
         for b in range(len(tile)):
@@ -148,7 +156,7 @@ def _share(base, plan, tile):
             storm[S_UP, b] = 0.0
             storm[S_FREE, b] = 0.0
         for link in range(first, first + size):
-            k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
+            k = link_rows(base, plan, link, tile)
             for b in range(len(tile)):
                 up = 1.0 if k[L_DOWN, b] != 1.0 else 0.0
                 storm[S_UP, b] += up
@@ -158,7 +166,7 @@ def _share(base, plan, tile):
             takers = free if free > 0.0 else max(storm[S_UP, b], 1.0)
             storm[S_UP, b] = storm[S_TOTAL, b] / (takers * max(storm[S_STPS, b], 1.0))
         for link in range(first, first + size):
-            k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
+            k = link_rows(base, plan, link, tile)
             for b in range(len(tile)):
                 calm = 1.0 - k[L_CONGESTED, b]
                 takes = calm if storm[S_FREE, b] > 0.0 else 1.0
@@ -167,45 +175,49 @@ def _share(base, plan, tile):
 
 
 @njit(error_model="numpy")
-def _carry(base, plan, link, step, tile):
+def _carry(base, plan, first, links, step, tile):
     """Queue, send within the window, serve at the STP, stall and reopen; totals only.
 
-    All that a loop reads is read first: a value read under a condition would keep the loop from being vectorised.
+    A loop runs over ``links`` links from ``first`` on and the storms of the tile at once. All that it reads is read
+    first: a value read under a condition would keep it from being vectorised. Returns how many alarms changed.
     """
     width = len(tile)
-    k = block(base, plan[P_LINK] + link * L_COUNT * width, L_COUNT, tile)
+    numbers = links * width
+    k = link_rows(base, plan, first, tile)
     mask = plan[P_LINK_MASK]
-    ring = block(base, plan[P_LINK_RING] + link * (mask + 1) * width, mask + 1, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
-    for b in range(width):
-        d[D_MEAN, b] = k[L_MEAN, b]
-        d[D_DRAW, b] = k[L_MEAN, b]
+    ring = link_ring(base, plan, first, tile)
+    d = link_scratch(base, plan, first, tile)
+    for i in range(numbers):
+        d[D_MEAN, i] = k[L_MEAN, i]
+        d[D_DRAW, i] = k[L_MEAN, i]
     if plan[P_STOCHASTIC]:
-        draw_poisson(base, plan, (LINKS + link) * STREAMS + SERVICE, tile)
+        for link in range(links):
+            hash_storms(base, plan, (LINKS + first + link) * STREAMS + SERVICE, d, link * width, tile)
+        draw_hashed(d, numbers)
     if plan[P_UNIFORM]:
         past = (step - int(k[L_PATIENCE, 0])) & mask
-        for b in range(width):
-            k[L_START, b] = ring[past, b]
+        for i in range(numbers):
+            k[L_START, i] = ring[past, i]
     else:
-        for b in range(width):
-            past = (step - int(k[L_PATIENCE, b])) & mask
-            k[L_START, b] = ring[past, b]
-    for b in range(width):
-        served = k[L_SERVED, b]
-        peer = k[L_PEER, b]
-        window = k[L_WINDOW, b]
-        state = k[L_DOWN, b]
-        stalled = k[L_STALLED, b]
-        rto = k[L_RTO, b]
-        ticking = k[L_TIMER, b]
-        waiting = k[L_ADMITTED, b] - served - peer
+        for i in range(numbers):
+            past = (step - int(k[L_PATIENCE, i])) & mask
+            k[L_START, i] = ring[past, i]
+    for i in range(numbers):
+        served = k[L_SERVED, i]
+        peer = k[L_PEER, i]
+        window = k[L_WINDOW, i]
+        state = k[L_DOWN, i]
+        stalled = k[L_STALLED, i]
+        rto = k[L_RTO, i]
+        ticking = k[L_TIMER, i]
+        waiting = k[L_ADMITTED, i] - served - peer
         up = 0.0 if state > 0.0 else 1.0
         dead = 1.0 if (state == 2.0) & (waiting > 0.0) else 0.0
         open_ = (1.0 - stalled) * up
         # Open: service in this step refills the window, so all that waits can be served; stalled: what the peer holds.
-        trickle = min(waiting, k[L_TRICKLE, b] * up)
+        trickle = min(waiting, k[L_TRICKLE, i] * up)
         offer = peer + (waiting if open_ > 0.0 else trickle)
-        reached = min(d[D_DRAW, b] * up, offer)
+        reached = min(d[D_DRAW, i] * up, offer)
         held = offer - reached
         shut = open_ * (1.0 if held >= window else 0.0)
         # A closed window starts T3; each expiry doubles RTO; one that finds room, or an update, reopens the window.
@@ -214,74 +226,78 @@ def _carry(base, plan, link, step, tile):
         timer = (rto if begins > 0.0 else ticking) - stalled
         expired = stalled * (1.0 if timer <= 0.0 else 0.0)
         room = 1.0 if held < window else 0.0
-        update = stalled * k[L_UPDATES, b] * (1.0 if held <= _REOPEN * window else 0.0)
+        update = stalled * k[L_UPDATES, i] * (1.0 if held <= _REOPEN * window else 0.0)
         reopen = max(expired * room, update) * up
-        doubled = min(max(rto * 2.0, k[L_RTO_MIN, b]), k[L_RTO_MAX, b])
+        doubled = min(max(rto * 2.0, k[L_RTO_MIN, i]), k[L_RTO_MAX, i])
         rto = doubled if expired > 0.0 else rto
         # A fresh round-trip sample needs a step without a closed window and with traffic.
         fresh_sample = open_ * (1.0 - shut) * (1.0 if reached > 0.0 else 0.0)
-        expiries = (k[L_EXPIRIES, b] + expired) * (1.0 - reopen)
-        failed = (dead > 0.0) & (expiries > k[L_RETRANSMISSIONS, b])
-        least = k[L_RTO_MIN, b]
-        k[L_TIMER, b] = rto if expired > 0.0 else timer
-        k[L_RTO, b] = least if fresh_sample > 0.0 else rto
-        k[L_EXPIRIES, b] = expiries
-        k[L_STALLED, b] = stalled * (1.0 - reopen)
-        k[L_DOWN, b] = 1.0 if failed else state
-        k[L_SUM_STALLS, b] += shut
-        k[L_NEXT, b] = served + reached
-        k[L_PEER, b] = min(held, window)
-        k[L_SUM_TX, b] += reached + min(held, window) - peer
-    for b in range(width):
-        admitted = k[L_ADMITTED, b]
-        served = k[L_SERVED, b]
-        end = k[L_NEXT, b]
-        offered = k[L_IN, b]
-        low = max(served, k[L_DEADLINE, b])
-        deadline = max(k[L_DEADLINE, b], k[L_START, b])
+        expiries = (k[L_EXPIRIES, i] + expired) * (1.0 - reopen)
+        failed = (dead > 0.0) & (expiries > k[L_RETRANSMISSIONS, i])
+        least = k[L_RTO_MIN, i]
+        k[L_TIMER, i] = rto if expired > 0.0 else timer
+        k[L_RTO, i] = least if fresh_sample > 0.0 else rto
+        k[L_EXPIRIES, i] = expiries
+        k[L_STALLED, i] = stalled * (1.0 - reopen)
+        k[L_DOWN, i] = 1.0 if failed else state
+        k[L_SUM_STALLS, i] += shut
+        k[L_NEXT, i] = served + reached
+        k[L_PEER, i] = min(held, window)
+        k[L_SUM_TX, i] += reached + min(held, window) - peer
+    for i in range(numbers):
+        admitted = k[L_ADMITTED, i]
+        served = k[L_SERVED, i]
+        end = k[L_NEXT, i]
+        offered = k[L_IN, i]
+        low = max(served, k[L_DEADLINE, i])
+        deadline = max(k[L_DEADLINE, i], k[L_START, i])
         start = max(low, deadline)
         fresh = max(end - start, 0.0)
-        limit = k[L_QUEUE, b] + k[L_WINDOW, b]
+        limit = k[L_QUEUE, i] + k[L_WINDOW, i]
         taken = min(offered, max(limit - (admitted - end), 0.0))
-        k[L_START, b] = start
-        k[L_NEXT, b] = max(end, start)
-        k[L_DEADLINE, b] = deadline
-        k[L_SERVED, b] = end
-        k[L_ADMITTED, b] = admitted + taken
-        k[L_EXPIRED, b] = start - low
-        k[L_FRESH, b] = fresh
-        k[L_SUM_LOST, b] += offered - taken
-        k[L_SUM_FRESH, b] += fresh
-        k[L_SUM_STALE, b] += end - served - fresh
-        k[L_IN, b] = offered - taken
-        ring[step & mask, b] = admitted + taken
+        k[L_START, i] = start
+        k[L_NEXT, i] = max(end, start)
+        k[L_DEADLINE, i] = deadline
+        k[L_SERVED, i] = end
+        k[L_ADMITTED, i] = admitted + taken
+        k[L_EXPIRED, i] = start - low
+        k[L_FRESH, i] = fresh
+        k[L_SUM_LOST, i] += offered - taken
+        k[L_SUM_FRESH, i] += fresh
+        k[L_SUM_STALE, i] += end - served - fresh
+        k[L_IN, i] = offered - taken
+        ring[step & mask, i] = admitted + taken
     changed = 0
-    moved = 0
-    for b in range(width):
-        out = 1.0 if k[L_DOWN, b] == 1.0 else 0.0
-        moved += out != k[L_OUT, b]
-        before = k[L_CONGESTED, b]
-        queue = k[L_ADMITTED, b] - k[L_SERVED, b] - k[L_PEER, b]
-        stalled = k[L_STALLED, b] > 0.0
+    for i in range(numbers):
+        out = 1.0 if k[L_DOWN, i] == 1.0 else 0.0
+        before = k[L_CONGESTED, i]
+        queue = k[L_ADMITTED, i] - k[L_SERVED, i] - k[L_PEER, i]
+        stalled = k[L_STALLED, i] > 0.0
         # A link that died unnoticed has no closed window: it takes messages until its queue or its death shows.
-        raised = (stalled & (k[L_DOWN, b] != 2.0)) | (queue > k[L_SET, b])
-        cleared = (queue <= k[L_CLEAR, b]) & (not stalled)
+        raised = (stalled & (k[L_DOWN, i] != 2.0)) | (queue > k[L_SET, i])
+        cleared = (queue <= k[L_CLEAR, i]) & (not stalled)
         after = 1.0 if raised else (0.0 if cleared else before)
-        calm = 0.0 if after > 0.0 else k[L_CALM, b] + 1.0
-        held = k[L_LOGGED, b] if calm < k[L_HOLD, b] else 0.0
+        calm = 0.0 if after > 0.0 else k[L_CALM, i] + 1.0
+        held = k[L_LOGGED, i] if calm < k[L_HOLD, i] else 0.0
         logged = max(after, held)
-        changed += logged != k[L_LOGGED, b]
-        k[L_CONGESTED, b] = after
-        k[L_SUM_CONGESTED, b] += after
-        k[L_CALM, b] = calm
-        k[L_MARK, b] = logged
-    if changed > 0:
-        for b in range(width):
+        changed += (logged != k[L_LOGGED, i]) | (out != k[L_OUT, i])
+        k[L_CONGESTED, i] = after
+        k[L_SUM_CONGESTED, i] += after
+        k[L_CALM, i] = calm
+        k[L_MARK, i] = logged
+    return changed
+
+
+@njit(error_model="numpy")
+def _log(base, plan, tile):
+    """Write the alarms that changed in this step to the log."""
+    for link in range(plan[P_LINKS]):
+        k = link_rows(base, plan, link, tile)
+        for b in range(len(tile)):
             if k[L_MARK, b] != k[L_LOGGED, b]:
                 k[L_LOGGED, b] = k[L_MARK, b]
                 log_alarm(base, plan, b, link, k[L_LOGGED, b], tile)
-    if moved > 0:
-        for b in range(width):
+        for b in range(len(tile)):
             out = 1.0 if k[L_DOWN, b] == 1.0 else 0.0
             if out != k[L_OUT, b]:
                 k[L_OUT, b] = out
@@ -312,7 +328,7 @@ def _deliver(base, plan, step, tile):
             storm[S_FREE, b] = 0.0
             storm[S_UP, b] = 0.0
         for link in range(first, first + size):
-            k = block(base, plan[P_LINK] + link * L_COUNT * width, L_COUNT, tile)
+            k = link_rows(base, plan, link, tile)
             for b in range(width):
                 up = 0.0 if k[L_DOWN, b] > 0.0 else 1.0
                 storm[S_UP, b] += up
@@ -321,8 +337,8 @@ def _deliver(base, plan, step, tile):
         for b in range(width):
             storm[S_FREE, b] *= storm[S_ANSWER_LOSS, b] / max(storm[S_UP, b], 1.0)
         for link in range(first, first + size):
-            k = block(base, plan[P_LINK] + link * L_COUNT * width, L_COUNT, tile)
-            ring = block(base, plan[P_LINK_RING] + link * (mask + 1) * width, mask + 1, tile)
+            k = link_rows(base, plan, link, tile)
+            ring = link_ring(base, plan, link, tile)
             before = (step - 2) & mask
             slow = 0
             for b in range(width):
@@ -353,7 +369,7 @@ def _look_up(base, plan, step, tile):
     lost = block(base, plan[P_LOST_RING], (mask + 1) * kinds, tile)
     answered = block(base, plan[P_ANSWERED], rows, tile)
     failed = block(base, plan[P_FAILED], kinds, tile)
-    patience = block(base, plan[P_LINK], L_COUNT, tile)
+    patience = link_rows(base, plan, 0, tile)
     now = (step & mask) * kinds
     sent = (step & mask) * rows
     before = ((step - 1) & mask) * rows
@@ -453,13 +469,13 @@ def _count_answers(base, plan, tile):
             storm[S_TOTAL, b] = 0.0
             storm[S_UP, b] = 0.0
         for link in range(first, first + size):
-            k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
+            k = link_rows(base, plan, link, tile)
             for b in range(len(tile)):
                 storm[S_UP, b] += 0.0 if k[L_DOWN, b] > 0.0 else 1.0
                 storm[S_TOTAL, b] += k[L_SERVED, b] - k[L_SUM_RX_BASE, b]
                 k[L_SUM_RX_BASE, b] = k[L_SERVED, b]
         for link in range(first, first + size):
-            k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
+            k = link_rows(base, plan, link, tile)
             for b in range(len(tile)):
                 kept = 1.0 - storm[S_ANSWER_LOSS, b] * k[L_CONGESTED, b]
                 part = 0.0 if k[L_DOWN, b] > 0.0 else kept / max(storm[S_UP, b], 1.0)

@@ -122,6 +122,20 @@ def _set_number(context, builder, sig, args):
     return context.get_dummy_value()
 
 
+BANK = 8
+"""Links side by side in a row of their own: loops then run over links and storms at once."""
+
+
+@intrinsic
+def bank(typingctx, tile):
+    """Return a tile of BANK times as many storms: the type of rows that hold a number per link and storm."""
+
+    def codegen(context, builder, sig, args):
+        return context.get_dummy_value()
+
+    return TileType(BANK * tile.width)(tile), codegen
+
+
 class Table(types.Type):
     """Whole numbers that never change while the kernel runs, so each is read once: the plan."""
 

@@ -4,35 +4,34 @@ import math
 
 from numba import njit
 
+from signalstorm.envs.model.kernels.banks import link_rows
 from signalstorm.envs.model.kernels.layout import (
     L_ACK_DELAY,
-    L_COUNT,
     L_RESENT,
     L_RTO,
     L_STALLED,
     L_SUM_TX,
     L_TX_BEFORE,
-    P_LINK,
 )
-from signalstorm.envs.model.kernels.memory import block
 
 
 @njit(error_model="numpy")
-def count_resends(base, plan, link, tile):
-    """Count a link's needless resends in this step.
+def count_resends(base, plan, first, links, tile):
+    """Count the needless resends of ``links`` links from ``first`` on in this step.
 
     A peer acknowledges every second message at once, a lone one after its delay d (RFC 9260 6.2). T3 of the first of
     a pair runs out before that with probability exp(-n RTO), where n messages come per step and RTO <= d; a pair, or
     a lone message, is 2 - exp(-n d) messages. Resends use nothing that the model counts: the peer drops copies.
     """
-    k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
+    k = link_rows(base, plan, first, tile)
+    numbers = links * len(tile)
     hasty = 0
-    for b in range(len(tile)):
-        hasty += k[L_RTO, b] <= k[L_ACK_DELAY, b]
+    for i in range(numbers):
+        hasty += k[L_RTO, i] <= k[L_ACK_DELAY, i]
     if hasty == 0:
         return
-    for b in range(len(tile)):
-        sent = k[L_SUM_TX, b] - k[L_TX_BEFORE, b]
-        k[L_TX_BEFORE, b] = k[L_SUM_TX, b]
-        if (k[L_RTO, b] <= k[L_ACK_DELAY, b]) & (k[L_STALLED, b] == 0.0):
-            k[L_RESENT, b] += sent * math.exp(-sent * k[L_RTO, b]) / (2.0 - math.exp(-sent * k[L_ACK_DELAY, b]))
+    for i in range(numbers):
+        sent = k[L_SUM_TX, i] - k[L_TX_BEFORE, i]
+        k[L_TX_BEFORE, i] = k[L_SUM_TX, i]
+        if (k[L_RTO, i] <= k[L_ACK_DELAY, i]) & (k[L_STALLED, i] == 0.0):
+            k[L_RESENT, i] += sent * math.exp(-sent * k[L_RTO, i]) / (2.0 - math.exp(-sent * k[L_ACK_DELAY, i]))

@@ -81,6 +81,11 @@ from signalstorm.envs.model.kernels.layout import (
     S_DEMAND_FROM,
     S_LATE,
     S_NO,
+    S_SLOPE_FROM,
+    S_SLOPE_HIGH,
+    S_SLOPE_LOW,
+    S_SLOPE_NEXT,
+    S_SLOPE_TO,
     S_SQUARES,
     S_STEP,
     S_WAITING,
@@ -173,26 +178,27 @@ def refresh(base, plan, tile):
     classes = plan[P_CLASSES]
     share = plan[P_COHORTS] + 1
     attach = plan[P_ATTACH_MESSAGES]
-    points = plan[P_PROFILE_POINTS]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
     flagged = block(base, plan[P_FLAGGED], classes, tile)
     pool = block(base, plan[P_POOL] + attach * share * len(tile), share, tile)
     send = block(base, plan[P_SEND], plan[P_MESSAGES], tile)
-    profile = block(base, plan[P_PROFILE], 2 * points, tile)
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
     for b in range(len(tile)):
         storm[S_WAITING, b] = 0.0
     for c in range(classes):
         for b in range(len(tile)):
             storm[S_WAITING, b] += flagged[c, b]
+    due = 0
     for b in range(len(tile)):
-        at = 0
-        step = storm[S_STEP, b]
-        while (at < points - 2) and (profile[at + 1, b] <= step):
-            at += 1
-        part = min(max((step - profile[at, b]) / (profile[at + 1, b] - profile[at, b]), 0.0), 1.0)
-        rate = profile[points + at, b] + part * (profile[points + at + 1, b] - profile[points + at, b])
+        due += storm[S_STEP, b] >= storm[S_SLOPE_NEXT, b]
+    if due > 0:
+        _take_slope(base, plan, tile)
+    for b in range(len(tile)):
+        begin = storm[S_SLOPE_FROM, b]
+        low = storm[S_SLOPE_LOW, b]
+        part = min(max((storm[S_STEP, b] - begin) / (storm[S_SLOPE_TO, b] - begin), 0.0), 1.0)
+        rate = low + part * (storm[S_SLOPE_HIGH, b] - low)
         d[D_MEAN, b] = min(rate * storm[S_ACTIVITY, b], 1.0) * storm[S_WAITING, b]
         d[D_DRAW, b] = d[D_MEAN, b]
     if plan[P_STOCHASTIC]:
@@ -207,6 +213,23 @@ def refresh(base, plan, tile):
             own = d[D_PART, b] * flagged[c, b]
             flagged[c, b] -= own
             pool[c, b] += own
+
+
+@njit(error_model="numpy")
+def _take_slope(base, plan, tile):
+    """Find the part of the activity profile on which each storm is."""
+    points = plan[P_PROFILE_POINTS]
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    profile = block(base, plan[P_PROFILE], 2 * points, tile)
+    for b in range(len(tile)):
+        at = 0
+        while (at < points - 2) and (profile[at + 1, b] <= storm[S_STEP, b]):
+            at += 1
+        storm[S_SLOPE_FROM, b] = profile[at, b]
+        storm[S_SLOPE_TO, b] = profile[at + 1, b]
+        storm[S_SLOPE_LOW, b] = profile[points + at, b]
+        storm[S_SLOPE_HIGH, b] = profile[points + at + 1, b]
+        storm[S_SLOPE_NEXT, b] = profile[at + 1, b] if at < points - 2 else np.inf
 
 
 @njit(inline="always")

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from signalstorm.envs.model.kernels.banks import link_rows
 from signalstorm.envs.model.kernels.core_layout import FIRST_CORE_EVENT, N_COUNT, N_ENDED, X_BLOCK
 from signalstorm.envs.model.kernels.core_timeline import apply_core
 from signalstorm.envs.model.kernels.ladders import put_long
@@ -26,7 +27,6 @@ from signalstorm.envs.model.kernels.layout import (
     EVENT_LINK_RATE,
     EVENT_LINK_RESET,
     EVENT_RATE,
-    L_COUNT,
     L_DOWN,
     L_FLUSH,
     L_MEAN,
@@ -38,7 +38,6 @@ from signalstorm.envs.model.kernels.layout import (
     P_EVENTS,
     P_FLAGGED,
     P_LAST_EVENT,
-    P_LINK,
     P_REGISTERED,
     P_SERVER_TABLE,
     P_STORM,
@@ -117,7 +116,7 @@ def _apply_linked(base, plan, event, b, own, tile):
             flagged[c, b] += n
         return
     for link in range(target, target + int(event[E_EXTRA, b])):
-        k = block(base, plan[P_LINK] + link * L_COUNT * len(tile), L_COUNT, tile)
+        k = link_rows(base, plan, link, tile)
         if kind == EVENT_LINK_RATE:
             k[L_MEAN, b] = _ramp(event, b, own, k[L_MEAN, b])
         else:
