@@ -181,7 +181,7 @@ def headline(record: Recommendation) -> Figure:
                 "error_x": {"type": "data", "symmetric": False, "array": numbers([high - middle]),
                             "arrayminus": numbers([middle - low]), "thickness": 3, "width": 7, "color": LIGHT[setting]},
                 "text": [f"beyond {amount(last_s)} s" if beyond else f"{amount(middle)} s"],
-                "textposition": "top left" if middle > 0.8 * last_s else "top center",
+                "textposition": f"top {_side(middle / last_s)}",
                 "marker": {"symbol": "triangle-right" if beyond else SYMBOLS[setting], "size": 14,
                            "color": LIGHT[setting]},
                 "hovertemplate": "%{y}: %{text}<extra></extra>", "cliponaxis": False, "showlegend": False,
@@ -196,6 +196,11 @@ def headline(record: Recommendation) -> Figure:
     x_axis = axis("T, the time to converge [s]", range=[0, 1.04 * nominal.horizon_s])
     y_axis = axis("setting", type="category", range=[1.6, -0.9])
     return {"data": data, "layout": layout(x_axis, y_axis, height=220, **more)}
+
+
+def _side(place: float) -> str:
+    """Return the side of a mark on which its words stay clear of both ends of the axis."""
+    return "left" if place > 0.8 else "right" if place < 0.2 else "center"
 
 
 def _name(band: Band) -> str:

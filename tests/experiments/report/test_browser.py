@@ -101,6 +101,18 @@ def test_no_label_is_cut_off_on_a_phone(browser: Any, report: str) -> None:
     visit.context.close()
 
 
+def test_nothing_is_cut_off_on_paper(browser: Any, report: str) -> None:
+    visit = Visit(browser, report, viewport={"width": 688, "height": 990})  # A4 less its margins, at 96 dpi
+    visit.plots()
+    visit.page.emulate_media(media="print")
+    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    visit.page.wait_for_timeout(500)
+    beyond = """[...document.querySelectorAll("main *")].filter((e) => !e.closest("svg")
+      && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + " " + e.className)"""
+    assert visit.page.evaluate(beyond) == []
+    visit.context.close()
+
+
 def test_legends_cover_no_curve(browser: Any, report: str) -> None:
     visit = Visit(browser, report, viewport={"width": 390, "height": 900})
     legend_above = "p => p.querySelector('.legend').getBoundingClientRect().bottom - p.getBoundingClientRect().top"
