@@ -20,8 +20,10 @@ from signalstorm.experiments.report.tables import read_run
 PICTURES = ("svg", "png")
 FORMATS = (*PICTURES, "csv")
 """What a figure can be written as."""
-_WIDTH, _ABOVE = 860, 64
-"""Width of a picture, and room for its title [px]."""
+_WIDTH, _ABOVE, _ROW = 860, 64, 24
+"""Width of a picture, room for its title and a row of its legend, and for one more row [px]."""
+_ONE_ROW = 2
+"""Names that one row of a legend holds, however long they are."""
 _SCALE = 2
 """Pixels of a PNG per pixel of the page."""
 
@@ -72,7 +74,7 @@ def _pictures(found: Sequence[Drawing], kinds: Sequence[str]) -> dict[str, str |
                 fig=[picture(drawing) for drawing, _ in jobs],
                 file=files,
                 width=_WIDTH,
-                height=[drawing.figure["layout"]["height"] + _ABOVE for drawing, _ in jobs],
+                height=[drawing.figure["layout"]["height"] + _above(drawing.figure) for drawing, _ in jobs],
                 scale=[_SCALE if kind == "png" else 1 for _, kind in jobs],
                 validate=False,
             )
@@ -91,11 +93,17 @@ def _without(missing: str, way_out: str) -> InputError:
 def picture(drawing: Drawing) -> Figure:
     """Return a figure that stands by itself: with its title, on white."""
     layout = dict(drawing.figure["layout"])
-    margin = {**layout["margin"], "t": layout["margin"]["t"] + _ABOVE}
+    margin = {**layout["margin"], "t": layout["margin"]["t"] + _above(drawing.figure)}
     title = {"text": drawing.title, "x": 0.01, "xanchor": "left", "y": 1.0, "yanchor": "top", "yref": "container",
              "pad": {"t": 12, "l": 6}, "font": {"size": 16}}  # fmt: skip
     layout |= {"title": title, "margin": margin, "paper_bgcolor": "white", "plot_bgcolor": "white"}
     return {"data": drawing.figure["data"], "layout": layout}
+
+
+def _above(figure: Figure) -> int:
+    """Return the room that a title needs above a legend, which grows upwards [px]."""
+    names = sum(trace.get("showlegend", True) for trace in figure["data"])
+    return _ABOVE + (_ROW if names > _ONE_ROW else 0)
 
 
 def numbers_of(figure: Figure) -> str:

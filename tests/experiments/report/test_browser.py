@@ -52,6 +52,7 @@ class Visit:
     def __init__(self, browser: Any, address: str, **options: Any) -> None:
         self.context = browser.new_context(**options)
         self.page = self.context.new_page()
+        self.page.set_default_timeout(120_000)  # a machine may have other work
         self.troubles: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.troubles.append(message.text))
