@@ -176,11 +176,9 @@ class _Check:
 
 def _race(heat: Heat, check: _Check, engine: Engine) -> Heat:
     """Let candidates meet the storms step by step, the guards first; those that cannot win any more drop out."""
-    counted, total = check.storms.counted, len(check.storms.storms.numbers)
-    edges = sorted({round(counted * share) for share in _STEPS})
-    steps = [slice(first, last) for first, last in pairwise(edges) if last > first]
+    counted = check.storms.counted
     alive = np.arange(len(heat.settings))
-    for step in ([slice(counted, total)] if total > counted else []) + steps:
+    for step in _legs(check.storms):
         heat.meet(alive, step, engine)
         alive = alive[check.passed(heat)[alive]]
         if alive.size > 1 and step.stop <= counted:
@@ -188,6 +186,14 @@ def _race(heat: Heat, check: _Check, engine: Engine) -> Heat:
         if alive.size == 0:
             break
     return heat
+
+
+def _legs(storms: Paired) -> list[slice]:
+    """Return the storms of each leg of a race: the guards, then a quarter, half and all of the others."""
+    counted, total = storms.counted, len(storms.storms.numbers)
+    edges = sorted({round(counted * share) for share in _STEPS})
+    legs = [slice(first, last) for first, last in pairwise(edges) if last > first]
+    return ([slice(counted, total)] if total > counted else []) + legs
 
 
 def _close(costs_s: Floats, failed: npt.NDArray[np.int_], risk: Risk) -> npt.NDArray[np.bool_]:
@@ -215,20 +221,27 @@ def simplest(setting: Setting, heat: Heat, check: _Check, engine: Engine) -> Set
         check: What it has passed.
         engine: Where storms run.
     """
-    space, whole = heat.space, slice(0, heat.met.shape[1])
+    space = heat.space
     single = {name: _without(space, setting, (name,)) for name in setting}
     options = {name: variant for name, variant in single.items() if variant}
     if not options:
         return setting
-    limit_s = heat.value_s(heat.settings.index(setting)) * (1.0 + _TIE)
+    winner = heat.settings.index(setting)
+    limit_s = heat.value_s(winner) * (1.0 + _TIE)
 
     def good(variants: Sequence[Setting]) -> list[bool]:
         tried = Heat(space, variants, check.storms)
-        tried.meet(np.arange(len(variants)), whole, engine)
-        passed = check.passed(tried)
-        return [
-            bool(passed[j]) and tried.value_s(j) <= limit_s and check.within(tried, j) for j in range(len(variants))
-        ]
+        alive = np.arange(len(variants))
+        for leg in _legs(check.storms):
+            tried.meet(alive, leg, engine)
+            alive = alive[check.passed(tried)[alive]]
+            if alive.size and leg.stop <= check.storms.counted and check.storms.risk == "mean":
+                behind = tried.costs_s[alive, : leg.stop] - heat.costs_s[winner, : leg.stop]
+                alive = alive[~_surely_above(behind, limit_s - heat.value_s(winner))]
+            if alive.size == 0:
+                break
+        whole = {int(j) for j in alive}
+        return [j in whole and tried.value_s(j) <= limit_s and check.within(tried, j) for j in range(len(variants))]
 
     idle = [name for name, ok in zip(options, good(list(options.values())), strict=True) if ok]
     if not idle:
@@ -237,6 +250,18 @@ def simplest(setting: Setting, heat: Heat, check: _Check, engine: Engine) -> Set
     if together and len(idle) > 1 and good([together])[0]:
         return together
     return min((options[name] for name in idle), key=lambda option: change_cost(space, option))
+
+
+def _surely_above(behind_s: Floats, most_s: float) -> npt.NDArray[np.bool_]:
+    """Tell which settings cost more than another by more than so much, storm by storm, by three standard errors.
+
+    Args:
+        behind_s: Differences of costs, shape (settings, storms) [s].
+        most_s: What they may cost more on average [s].
+    """
+    count = behind_s.shape[1]
+    error = behind_s.std(axis=1, ddof=1) / np.sqrt(count) if count > 1 else np.inf
+    return np.asarray(behind_s.mean(axis=1) - most_s > _SURE * error)
 
 
 def _without(space: SearchSpace, setting: Setting, names: Sequence[str]) -> Setting | None:

@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -228,6 +229,10 @@ class Run:
 
     def _record(self, trials: Sequence[Trial], storms: Paired, chosen: choice.Choice) -> Recommendation:
         scenario, setting = self.space.scenario, chosen.setting
+        # Few storms at a time keep one thread busy; the rest keeps the others busy meanwhile.
+        aside = ThreadPoolExecutor(1, thread_name_prefix="room")
+        growing = aside.submit(gate_room, scenario, setting, complete(self.space, setting))
+        aside.shutdown(wait=False)
         confirmed = confirm(scenario, setting, self.budget, self.engine, self.tell)
         as_it_is, unseen = nominal(confirmed[0]), held_out(confirmed[1])
         safe_on = chosen.storms.first(self.budget.safe)
@@ -235,7 +240,7 @@ class Run:
         sweep = safe_intervals(self.space, setting, safe_on, self.engine, self.tell)
         shares, mapped_on = importance(sweep.profiles), chosen.storms.first(max(self.budget.safe // _MAP_SHARE, 1))
         self.tell("room above the calm load", 0, 1)
-        room = gate_room(scenario, setting, recommended)
+        room = growing.result()
         fresh = chosen.storms.storms.numbers
         return Recommendation(
             verdict=verdict(chosen, as_it_is, unseen),
