@@ -60,6 +60,7 @@ class Loop:
         """
         self.options = options
         self.rows = rows
+        self._interval = options.interval_steps
         self._space = action_space(options.knobs, options.action_mode)
         self.actuator = Actuator(
             options.scenario,
@@ -115,7 +116,7 @@ class Loop:
     @property
     def episode_steps(self) -> npt.NDArray[np.int64]:
         """Intervals that each row's storm has made."""
-        return self.storms.steps // self.options.interval_steps
+        return self.storms.steps // self._interval
 
     def start(self, rows: Sequence[int], numbers: Sequence[int]) -> None:
         """Let rows begin storms.
@@ -162,12 +163,12 @@ class Loop:
             ValueError: If they do not belong to the action space; nothing has moved then.
         """
         change = self._act(self._checked(actions))
-        self.batch.run(self.options.interval_steps)
+        self.batch.run(self._interval)
         table = self._table = self.observer.table()
         self._late.append(self.features.see_table(table))
         self._completed.append(table[self.observer.numbers[ACCEPTS]].copy())
         interval = self.tally.read(table, change, self.options.early_end)
-        truncated = self.storms.steps + self.options.interval_steps > self.storms.horizon
+        truncated = self.storms.steps + self._interval > self.storms.horizon
         return Result(self.observe(), interval.reward, interval.terms, interval.over, truncated)
 
     def _checked(self, actions: npt.NDArray[Any]) -> npt.NDArray[Any]:
