@@ -95,6 +95,7 @@ class Batch:
         self._parts = parameters.kernel_classes(self._known)
         self.core = core_parameters.uses_core(self.scenario, self.settings, parameters.SETTING_FIELDS)
         self._core = self._column([core_parameters.core_columns(s) for s in scenarios]) if self.core else {}
+        self._manager = self._column([parameters.imsimgr_columns(s, self.dt) for s in scenarios])
         self.plan: Plan = make_plan(
             self.scenario,
             self._parts,
@@ -293,8 +294,7 @@ class Batch:
                 self._put(at, row, values)
         manager = self.scenario.topology.imsimgr
         if manager is not None:
-            own = self._column([parameters.imsimgr_columns(s, self.dt) for s in self._storms])
-            for row, values in parameters.imsimgr_rows(own, self.settings).items():
+            for row, values in parameters.imsimgr_rows(self._manager, self.settings).items():
                 self._put(int(self.plan.table[layout.P_IMSIMGR]), row, values)
 
     def _fill_events(self) -> None:
@@ -413,6 +413,12 @@ class Batch:
         at += (layout.K_COUNT + self.plan.queues.index(name) * layout.Q_COUNT) * self.plan.tile
         final = self._take(self._rows(at, layout.Q_COUNT))
         return np.where(self.over, final, live)
+
+    @property
+    def fields(self) -> list[Floats]:
+        """What settings are merged with when knobs move: the storms' own numbers, each of shape (rows,)."""
+        parts = [*self._servers.values(), *self._links, self._core, self._manager]
+        return [values for part in parts for values in part.values()]
 
     @property
     def tiles(self) -> tuple[Floats, int]:

@@ -29,6 +29,8 @@ class Image:
     """Rows that hold something."""
     values: Floats
     """What they hold."""
+    fields: Floats
+    """The storm's own numbers that settings are merged with, those of ``Batch.fields`` that storms draw."""
 
 
 class Storms:
@@ -78,6 +80,7 @@ class Storms:
         self.numbers = np.full(size, -1, np.int64)
         """The rows' storms."""
         self._images: dict[int, Image] = {}
+        self._drawn = self._drawn_fields()
         self._emptied = self._ranges()
         self._clocks = self._named_steps()
         self._sends = int(self.batch.plan.table[layout.P_STORM]) // self.batch.plan.tile + layout.S_SENDS
@@ -107,6 +110,11 @@ class Storms:
             renew(tile, row % width, self._emptied, image.rows, image.values)
             set_clocks(tile, row % width, self._clocks, batch.step)
             tile[self._sends, 0] = sends
+        if len(self._drawn):
+            fields = batch.fields
+            own = np.array([self._images[number].fields for number in numbers]).reshape(-1, len(self._drawn))
+            for place, values in zip(self._drawn, own.T, strict=True):
+                fields[place][index] = values
         self.began[index] = batch.step
         self.numbers[index] = numbers
         batch.settings[index] = self._setting
@@ -127,6 +135,17 @@ class Storms:
     def scenario_of(self, number: int) -> Scenario:
         """Return the scenario of one storm, with its drawn fields."""
         return storm(self.scenario, number, vary=self.vary)
+
+    def _drawn_fields(self) -> npt.NDArray[np.int64]:
+        """Return which of ``Batch.fields`` differ from storm to storm."""
+        if not self._span:
+            return np.zeros(0, np.int64)
+        lowest, highest = (np.array(self._batch_of([one], [0]).fields)[:, 0] for one in self._span)
+        return np.flatnonzero(lowest != highest)
+
+    def _batch_of(self, storms: Sequence[Scenario], numbers: Sequence[int]) -> Batch:
+        """Lay out storms in tiles of one, whose rows are those of wide ones: a storm's column lies in one piece."""
+        return Batch(storms, numbers, self._setting, longest=self._longest, span=self._span, threads=1, tile=1)
 
     def _named_steps(self) -> npt.NDArray[np.int64]:
         """Return the rows that name a step of the batch, first of them the one in which the storm began."""
@@ -164,21 +183,13 @@ class Storms:
         """Work out the images of storms."""
         while len(self._images) + len(numbers) > _KEPT:
             del self._images[next(iter(self._images))]
-        # In tiles of one, whose rows are those of wide ones: a storm's column then lies in one piece.
         for first in range(0, len(numbers), _DRAWN):
             part = numbers[first : first + _DRAWN]
-            drawn = Batch(
-                [self.scenario_of(number) for number in part],
-                part,
-                self._setting,
-                longest=self._longest,
-                span=self._span,
-                threads=1,
-                tile=1,
-            )
-            for number, column in zip(part, drawn.tiles[0], strict=True):
-                own = np.flatnonzero(column).astype(np.int32)
-                self._images[number] = Image(own, column[own])
+            drawn = self._batch_of([self.scenario_of(number) for number in part], part)
+            fields = np.array(drawn.fields)[self._drawn].T
+            for number, column, own in zip(part, drawn.tiles[0], fields, strict=True):
+                rows = np.flatnonzero(column).astype(np.int32)
+                self._images[number] = Image(rows, column[rows], own)
 
 
 def corners(scenario: Scenario) -> list[Scenario]:

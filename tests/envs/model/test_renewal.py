@@ -3,9 +3,12 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from signalstorm.envs.model import scenario_file
+from signalstorm.envs.model.batch import Batch
+from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.parameters import SETTING_FIELDS, setting_vector
 from signalstorm.envs.model.random_core import random_core
 from signalstorm.envs.model.renewal import Storms
@@ -73,3 +76,29 @@ def test_a_row_keeps_nothing_of_its_storm_before(name: str) -> None:
     assert storms.steps.tolist() == [0]
     storms.batch.run(steps)
     np.testing.assert_array_equal(storms.batch.counters(), first)
+
+
+@pytest.mark.parametrize(
+    ("name", "moved"),
+    [
+        ("incident-sgsn-easy", {"rto_min_ms": 600, "rto_initial_ms": 600, "rto_max_ms": 600}),
+        ("imsimgr-randomised", {"broadcast_off_percent": 60}),
+    ],
+)
+def test_a_drawn_storm_keeps_its_own_network_when_knobs_move(name: str, moved: dict[str, float]) -> None:
+    scenario = scenario_file.load(name)
+    storms = Storms(scenario, 1, setting_vector({}, scenario), vary=True, threads=1)
+    storms.start([0], [5])
+    alone = Batch([storms.scenario_of(5)], [5], setting_vector({}, scenario), threads=1)
+    for batch in (storms.batch, alone):
+        batch.run(round(60.0 / scenario.dt))
+        batch.set_settings(setting_vector(moved, scenario)[np.newaxis])
+        batch.run(round(600.0 / scenario.dt))
+    np.testing.assert_array_equal(storms.batch.counters(), alone.counters())
+    np.testing.assert_array_equal(storms.batch.links(), alone.links())
+    np.testing.assert_array_equal(_manager(storms.batch), _manager(alone))
+
+
+def _manager(batch: Batch) -> npt.NDArray[np.float64]:
+    at = int(batch.plan.table[layout.P_IMSIMGR])
+    return batch.tiles[0][0, at : at + layout.I_COUNT]
