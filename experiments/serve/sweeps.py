@@ -11,7 +11,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState
 
 from signalstorm.envs.model import yaml_lines
-from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.errors import InputError, wrong_input
 from signalstorm.experiments.recommendation import FILE
 from signalstorm.experiments.run_folder import JOURNAL, STUDY
 from signalstorm.experiments.standing import Standing, standing
@@ -56,8 +56,9 @@ def read_sweep(folder: Path) -> Sweep:
         quiet_s = max(time.time() - journal.stat().st_mtime, 0.0)
         with _turn, quiet_optuna():
             trials = _trials(_storage(journal))
-    except (OSError, ValueError, LookupError, TypeError, AssertionError) as error:
-        raise wrong_input(f"the journal cannot be read ({type(error).__name__})", file=str(journal)) from None
+    except (InputError, OSError, ValueError, LookupError, TypeError, AssertionError) as error:
+        why = "it is none, or damaged" if isinstance(error, InputError) else type(error).__name__
+        raise wrong_input(f"the journal cannot be read ({why})", file=str(journal)) from None
     return Sweep(tuple(trials), _planned(folder), (folder / FILE).is_file(), quiet_s)
 
 

@@ -131,7 +131,9 @@ def test_figures_further_down_wait_until_they_come_near(browser: Any, report: st
     before = visit.page.evaluate(drawn)
     assert before < visit.page.evaluate("document.querySelectorAll('.plot').length")
     visit.page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    visit.page.wait_for_function(f"{drawn} > {before}")
+    # Not `wait_for_function`: from its second look on the page's own policy forbids it to evaluate anything.
+    sync_api.expect(visit.page.locator(".plot .plot-container")).not_to_have_count(before, timeout=30_000)
+    assert visit.page.evaluate(drawn) > before
     visit.context.close()
 
 
