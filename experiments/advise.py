@@ -1,8 +1,10 @@
 """Advise: the next setting for a storm that is going on, from the latest counters. It never touches equipment."""
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +140,10 @@ def history_of(source: text.Text, scenario: Scenario, more: Mapping[str, bool] |
     if time is None:
         raise wrong_input("has no column until or time_s", ABSENT, "add the end of each interval", file=table.file)
     ends, clock = tables.times(table.column(time), table.file, time)
+    if not all(0.0 < after - before < 0.5 * tables.DAY_S for before, after in pairwise(ends)):
+        # Times of day that fall from row to row read as one day each: a rate over a day would be next to nothing.
+        way_out = "sort the rows: the oldest interval first, the latest last, each once"
+        raise wrong_input("must rise from row to row, by less than 12 h", ABSENT, way_out, file=table.file, key=time)
     shift = _clock_start_s(scenario, table.file) if clock else 0.0
     interval_s = ends[-1] - ends[-2] if len(ends) > 1 else scenario.control_interval_s
     faults: list[Fault] = []
@@ -156,7 +162,12 @@ def history_of(source: text.Text, scenario: Scenario, more: Mapping[str, bool] |
             faults.append(
                 Fault(table.file, 1, header, "is ambiguous: a count per interval, or a rate?", ABSENT, way_out)
             )
-        columns[name] = (unit, tables.numbers(table.column(header), table.file, header)[0])
+        cells = table.column(header)
+        columns[name] = (unit, tables.numbers(cells, table.file, header)[0])
+        for (line, _), value in zip(cells, columns[name][1], strict=True):
+            if name in SEEN and value is not None and not 0.0 <= value < math.inf:
+                rule = "must be at least 0 and finite: a counter that was reset says nothing of that interval"
+                faults.append(Fault(table.file, line, header, rule, value, "correct the cell, or leave it empty"))
     if faults:
         raise InputError(faults)
     if not columns:

@@ -94,6 +94,11 @@ def test_a_command_line_with_its_reason(tmp_path: Path) -> None:
         ("until,attach accepts\n00:01,5\n", "a count per interval, or a rate"),
         ("until,apples\n00:01,5\n", "none of the counters"),
         ("when,attach accepts per second\nnow,5\n", "no column until"),
+        ("until,attach accepts count\n08:02,5\n08:01,5\n", "until: must rise from row to row.*the latest last"),
+        ("until,attach accepts count\n08:01,5\n08:03,5\n08:02,5\n", "must rise from row to row"),
+        ("until,attach accepts count\n08:01,5\n08:01,5\n", "must rise from row to row"),
+        ("time_s,attach accepts count\n120,5\n60,5\n", "must rise from row to row"),
+        ("until,attach accepts count\n08:01,5\n08:02,-3\n", "counters.csv:3: .*at least 0 and finite"),
     ],
 )
 def test_tables_that_cannot_be_read(tmp_path: Path, content: str, said: str) -> None:
