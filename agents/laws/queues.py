@@ -110,10 +110,6 @@ class PidOnDelay(QueueLaw):
     source: ClassVar[str] = "PID in its incremental form (Astrom and Hagglund 1995), on the queue's delay"
     memory: ClassVar[int] = 3
 
-    def refuses(self, plant: Plant) -> str:
-        """See `Law.refuses`."""
-        return super().refuses(plant)
-
     def wanted(self, view: View, memory: Floats) -> Floats:
         """Return the rate; memory: the last two errors, and how many there are."""
         seen = np.where(np.isnan(view.delay_s), np.where(self.congested(view), 4.0, 0.25) * self.target_s, view.delay_s)
