@@ -5,8 +5,6 @@ import hashlib
 from collections.abc import Iterable
 from importlib import resources
 
-from plotly.offline import get_plotlyjs
-
 from signalstorm import __version__
 from signalstorm.experiments.report.drawing import DARK, LIGHT
 from signalstorm.experiments.report.drawings import drawings
@@ -30,7 +28,8 @@ def document(title: str, main: Markup) -> str:
         title: What the window is called.
         main: Everything that is shown.
     """
-    scripts = [get_plotlyjs(), _asset("page.js")]
+    # All of plotly.js takes a browser twice as long to open as the kinds of figures a report has.
+    scripts = [_asset("plotly/plotly-cartesian.min.js"), _asset("page.js")]
     head = element(
         "head",
         element("meta", charset="utf-8"),

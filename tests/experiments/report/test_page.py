@@ -4,10 +4,13 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from importlib import resources
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from plotly.offline import get_plotlyjs_version
 
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.export import write
@@ -17,6 +20,7 @@ from signalstorm.experiments.report.markup import element, join, raw
 from tests.experiments.recommendation_data import MORE, recommendation
 from tests.experiments.report.run_folder import write_links, write_run
 
+ROOT = Path(__file__).parents[3]
 EVIL = "<script>alert(1)</script>"
 
 
@@ -48,11 +52,19 @@ class Page(HTMLParser):
             self.scripts[-1] += data
 
 
+def test_plotly_js_is_the_one_that_the_pinned_plotly_draws_with() -> None:
+    script = resources.files("signalstorm.experiments.report") / "plotly" / "plotly-cartesian.min.js"
+    pinned = re.search(r"^plotly==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    if pinned is None or version("plotly") != pinned[1]:
+        pytest.skip("another plotly than the pinned one is installed")
+    assert f"plotly.js (cartesian - minified) v{get_plotlyjs_version()}\n" in script.read_text("utf-8")[:200]
+
+
 def page(folder: Path) -> Page:
     path = write_report(folder)
     assert path == folder / "report.html"
     text = path.read_text("utf-8")
-    assert len(text) < 6_000_000
+    assert len(text) < 2_500_000
     found = Page(text)
     assert found.open == []
     return found
