@@ -324,6 +324,9 @@ class Recommendation(Record):
     importance: Mapping[str, Number] | None
     """How much each knob alone changes the cost of storms over its legal range, as a share of what all do; 0 where it
     changes less than 1 % of the cost; null where fewer than two knobs could be moved."""
+    ped_anova: Mapping[str, Number] | None = None
+    """How much the best tenth of the trials differ from all of them in each knob (PED-ANOVA), as a share of what they
+    do in all; null with fewer than two knobs or 41 trials, or in records of older versions."""
     pareto: tuple[ParetoPoint, ...] | None = None
     """Settings tried of which none is better than another in everything weighed; null in records of older versions."""
     interaction: Interaction | None = None

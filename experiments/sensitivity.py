@@ -1,9 +1,14 @@
 """Sensitivity: which knobs matter, and how the two that matter most work together.
 
+Knobs matter by what turning them changes, or by how good trials differ from all in them (PED-ANOVA).
 How far one knob alone may move is in ``safe``.
 """
 
 from collections.abc import Mapping, Sequence
+
+import optuna
+from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+from optuna.trial import FrozenTrial
 
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.knobs import Setting, round_to_legal
@@ -15,6 +20,8 @@ from signalstorm.experiments.storm_sets import Paired, Progress, meet
 
 _FLOOR = 0.01
 """A change of cost below this share is none: by so much do settings differ that are as good as equal."""
+_FEWEST = 41
+"""Trials below which PED-ANOVA says nothing: the best tenth of fewer are fewer than the five that Optuna asks for."""
 _SIDE = 5
 """Values of each knob on the map."""
 _REACH = 3.0
@@ -42,6 +49,34 @@ def importance(profiles: Mapping[str, Profile]) -> dict[str, float] | None:
         changes[name] = most - least if most - least >= _FLOOR * least else 0.0
     total = sum(changes.values())
     return {name: round(change / total, 4) if total > 0 else 0.0 for name, change in changes.items()}
+
+
+def ped_anova(trials: Sequence[FrozenTrial], knobs: Sequence[str]) -> dict[str, float] | None:
+    """Return how much the best tenth of trials differ from all trials in each knob.
+
+    PED-ANOVA (Watanabe, Bansal, Hutter, IJCAI 2023) as Optuna has it and as its dashboard shows it: the Pearson
+    divergence between the densities of a knob's values in the best tenth and in all trials. Best is what costs least,
+    the first objective, whether or not it keeps the constraints.
+
+    Args:
+        trials: Complete trials; those without a point in the search space do not count.
+        knobs: The searched knobs.
+
+    Returns:
+        Shares that sum to 1, or are all 0 where no trial is better than another; None with fewer than two knobs or too
+        few trials.
+    """
+    known = [trial for trial in trials if trial.params]
+    if len(knobs) < 2 or len(known) < _FEWEST:
+        return None
+    if len({trial.values[0] for trial in known}) == 1:
+        return dict.fromkeys(knobs, 0.0)
+    scratch = optuna.create_study()
+    for trial in known:
+        row = optuna.create_trial(params=trial.params, distributions=trial.distributions, value=trial.values[0])
+        scratch.add_trial(row)
+    found = get_param_importances(scratch, evaluator=PedAnovaImportanceEvaluator())
+    return {name: round(found[name], 4) for name in knobs}
 
 
 def interaction(

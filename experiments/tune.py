@@ -34,7 +34,7 @@ from signalstorm.experiments.run_folder import RunFolder, installed_versions, mo
 from signalstorm.experiments.safe import safe_intervals
 from signalstorm.experiments.search import prepare, search
 from signalstorm.experiments.search_space import SearchSpace, search_space
-from signalstorm.experiments.sensitivity import importance, interaction
+from signalstorm.experiments.sensitivity import importance, interaction, ped_anova
 from signalstorm.experiments.standing import Watch
 from signalstorm.experiments.storage import open_storage, quiet_optuna
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress
@@ -264,6 +264,7 @@ class Run:
             held_out=unseen,
             profiles=sweep.profiles,
             importance=shares,
+            ped_anova=ped_anova(self.study.frozen_trials(), self.space.knobs),
             pareto=pareto_set(trials, self.spec.pareto),
             interaction=interaction(self.space, setting, shares, mapped_on, self.engine, self.tell),
             passed_over=passed_over(self.space, trials, storms, chosen, self.budget, self.engine),

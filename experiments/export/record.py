@@ -21,6 +21,7 @@ _EVIDENCE = (
     "safe_interval",
     "safe_words",
     "importance",
+    "ped_anova",
     "search",
     "diagnosis",
     "checks",

@@ -56,7 +56,7 @@ def _knobs(report: Report) -> Iterator[Drawing]:
     if report.importance:
         bars = knob_figures.importance_bars(report.importance)
         yield Drawing("importance", "importance", "How much each knob matters", bars)
-    order = [name for name, _ in report.importance]
+    order = [row.name for row in report.importance]
     names = sorted(record.profiles, key=lambda name: order.index(name) if name in order else len(order))
     costs = [cost for profile in record.profiles.values() for cost in profile.value_s]
     for name in names[:MOST_PROFILES]:

@@ -7,6 +7,7 @@ from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.wording import amount
 from signalstorm.experiments.recommendation import Interaction, ParetoPoint, Profile, SafeInterval
 from signalstorm.experiments.report.drawing import LIGHT, SYMBOLS, Figure, axis, layout, log_axis, numbers
+from signalstorm.experiments.report.tables import Worth
 
 OBJECTIVES = {
     "time": ("mean cost of a storm", "s", 1.0),
@@ -63,20 +64,36 @@ def knob_ranges(
     return {"data": data, "layout": layout(x_axis, y_axis, height=height, barmode="overlay")}
 
 
-def importance_bars(shares: Sequence[tuple[str, float]]) -> Figure:
-    """Draw how much each knob matters, most first."""
-    names, values = [name for name, _ in shares], [100.0 * share for _, share in shares]
+def importance_bars(knobs: Sequence[Worth]) -> Figure:
+    """Draw how much each knob matters, in the order given: what turning it changes, and PED-ANOVA where known."""
+    hatched = {"shape": "/", "size": 6, "solidity": 0.3, "fgcolor": LIGHT["muted"]}
+    kinds = {
+        "what turning it changes": ([row.share for row in knobs], {"color": LIGHT["recommended"]}),
+        "how good trials differ (PED-ANOVA)": (
+            [row.ped_anova for row in knobs],
+            {"color": LIGHT["grid"], "pattern": hatched, "line": {"color": LIGHT["muted"], "width": 1}},
+        ),
+    }
+    known = {
+        kind: {row.name: 100.0 * share for row, share in zip(knobs, shares, strict=True) if share is not None}
+        for kind, (shares, _) in kinds.items()
+    }
     data: list[Figure] = [
         {
-            "type": "bar", "orientation": "h", "x": numbers(values), "y": names,
-            "marker": {"color": LIGHT["recommended"]},
-            "text": [f"{value:.0f} %" for value in values], "textposition": "outside", "cliponaxis": False,
+            "type": "bar", "orientation": "h", "name": kind, "x": numbers(list(values.values())), "y": list(values),
+            "marker": kinds[kind][1],
+            "text": [f"{value:.0f} %" for value in values.values()], "textposition": "outside", "cliponaxis": False,
             "hovertemplate": "%{y}: %{x:.1f} %<extra></extra>",
         }
+        for kind, values in known.items() if values
     ]  # fmt: skip
-    x_axis = axis("share of the change [%]", range=[0, max(100.0, 1.15 * max(values, default=0.0))])
-    y_axis = axis("knob", type="category", autorange="reversed")
-    return {"data": data, "layout": layout(x_axis, y_axis, height=110 + 30 * len(names), showlegend=False)}
+    most = max((value for values in known.values() for value in values.values()), default=0.0)
+    x_axis = axis("share of all knobs [%]", range=[0, max(100.0, 1.15 * most)])
+    order = {"categoryorder": "array", "categoryarray": [row.name for row in knobs]}
+    y_axis = axis("knob", type="category", autorange="reversed", **order)
+    several = len(data) > 1
+    height = (140 if several else 110) + (44 if several else 30) * len(knobs)
+    return {"data": data, "layout": layout(x_axis, y_axis, height=height, showlegend=several)}
 
 
 def profile_chart(

@@ -247,23 +247,37 @@ def _diagnosis(report: Report) -> Iterator[Markup]:
 
 
 def _importance(report: Report, drawn: Drawn) -> Iterator[Markup]:
+    compared = any(row.ped_anova is not None for row in report.importance)
     yield element(
-        "p", "Each knob is turned over its legal range, the others as recommended; what storms then cost at most, less "
-        "what they cost at least, is its share. Less than 1 % of the cost counts as nothing.", class_="note",
+        "p", "What turning it changes: each knob is turned over its legal range, the others as recommended; what "
+        "storms then cost at most, less what they cost at least, is its share; less than 1 % of the cost is nothing. "
+        "This is what a knob is worth at the recommended setting.", class_="note",
     )  # fmt: skip
+    if compared:
+        yield element(
+            "p", "How good trials differ (PED-ANOVA): how unlike all trials of the search the tenth that cost least "
+            "are in this knob. It tells where the search found good settings; a knob that changes nothing can rank "
+            "high, because the best trials are few and often lie close together in every knob.", class_="note",
+        )  # fmt: skip
     yield from map(figure, drawn("importance"))
     rows = []
-    for name, share in report.importance:
-        profile = report.record.profiles.get(name)
+    for row in report.importance:
+        profile = report.record.profiles.get(row.name)
         costs = ["-", "-"] if profile is None else [f"{amount(f(profile.value_s))} s" for f in (min, max)]
-        rows.append([element("code", name), f"{100 * share:.0f} %", *costs])
-    yield table(["knob", "how much it matters", "least cost of a storm", "largest cost"], rows)
+        shares = [row.share, *([row.ped_anova] if compared else [])]
+        rows.append([element("code", row.name), *(_percent(share) for share in shares), *costs])
+    heads = ["what turning it changes", *(["how good trials differ (PED-ANOVA)"] if compared else [])]
+    yield table(["knob", *heads, "least cost of a storm", "largest cost"], rows)
     if profiles := drawn("profiles"):
         yield element(
             "p", "Mean cost of a storm as one knob moves; the dotted line is 10 % above the recommended value. A storm "
             "that is not over by the horizon costs the horizon and more.", class_="note",
         )  # fmt: skip
         yield element("div", *map(figure, profiles), class_="charts")
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"
 
 
 def _interaction(report: Report, drawn: Drawn) -> Iterator[Markup]:

@@ -58,6 +58,17 @@ class KnobRow:
 
 
 @dataclass(frozen=True)
+class Worth:
+    """How much a knob matters, said in two ways."""
+
+    name: str
+    share: float | None
+    """What turning it changes, as a share of what all knobs change; None where there was nothing to turn."""
+    ped_anova: float | None
+    """How much good trials differ from all trials in it, as a share of what they do in all knobs; None if unknown."""
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that the page shows."""
 
@@ -87,8 +98,8 @@ class Report:
     """Empty where the run has no ``series.csv``."""
     diagnosis: Mapping[str, tuple[str, ...]]
     """Sentences by what they are about."""
-    importance: tuple[tuple[str, float], ...]
-    """Knobs by how much they matter, most first."""
+    importance: tuple[Worth, ...]
+    """Knobs by how much turning them changes, most first."""
     pareto: tuple[ParetoPoint, ...]
     """Settings tried of which none is better than another in everything weighed; empty if unknown."""
     provenance: tuple[tuple[str, str], ...]
@@ -127,7 +138,7 @@ def read_run(folder: Path) -> Report:
         files=_files(folder, run),
         curves=read_curves(folder / "series.csv"),
         diagnosis=_diagnosis(record.diagnosis),
-        importance=tuple(sorted((record.importance or {}).items(), key=lambda row: -row[1])),
+        importance=_importance(record),
         pareto=record.pareto or (),
         provenance=tuple(_provenance(folder, run)),
     )
@@ -135,6 +146,12 @@ def read_run(folder: Path) -> Report:
 
 def _means(record: Recommendation) -> tuple[Interval, Interval] | None:
     return restricted_means(record.held_out.storms, record.held_out.horizon_s)
+
+
+def _importance(record: Recommendation) -> tuple[Worth, ...]:
+    shares, ped_anova = record.importance or {}, record.ped_anova or {}
+    known = [Worth(name, shares.get(name), ped_anova.get(name)) for name in dict.fromkeys([*shares, *ped_anova])]
+    return tuple(sorted(known, key=lambda row: (-(row.share or 0.0), -(row.ped_anova or 0.0))))
 
 
 def _with_queue_wait(setting: Mapping[str, KnobValue]) -> dict[str, KnobValue]:

@@ -27,6 +27,7 @@ MORE: dict[str, Any] = {
         "nop_action": {"unit": "", "values": ["drop", "reject-congestion"], "value_s": [26.0, 26.1]},
     },
     "importance": {"nop_rate": 0.91, "nop_wait_s": 0.09, "nop_action": 0.0},
+    "ped_anova": {"nop_rate": 0.4, "nop_wait_s": 0.1, "nop_queue_wait_s": 0.3, "nop_action": 0.2},
     "interaction": {
         "knobs": ["nop_rate", "nop_wait_s"], "units": ["per s", "s"], "first": [50, 60, 180], "second": [5, 10, 15],
         "storms": 4, "value_s": [[None, 24.5, 24.0], [40.0, 26.0, 26.0], [400.0, 500.0, 590.0]],

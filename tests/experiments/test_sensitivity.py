@@ -1,12 +1,16 @@
-"""Importance of knobs: what turning one of them changes, and nothing else; the map shows where both settings lie."""
+"""Importance of knobs, by what turning one of them changes and by PED-ANOVA; the map shows where both settings lie."""
 
+import numpy as np
+import optuna
 import pytest
+from optuna.distributions import BaseDistribution, FloatDistribution
+from optuna.trial import FrozenTrial
 
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.scenario_file import load
 from signalstorm.experiments.recommendation import Profile
 from signalstorm.experiments.search_space import search_space
-from signalstorm.experiments.sensitivity import axis, importance
+from signalstorm.experiments.sensitivity import axis, importance, ped_anova
 
 
 def profile(*value_s: float) -> Profile:
@@ -25,6 +29,46 @@ def test_a_change_below_one_per_cent_is_chance() -> None:
 
 def test_one_knob_has_no_rank() -> None:
     assert importance({"a": profile(1, 2)}) is None
+
+
+def trials(count: int, seed: int = 0) -> list[FrozenTrial]:
+    """Return trials at random points, of which the first knob alone decides what they cost."""
+    random, range_ = np.random.default_rng(seed), FloatDistribution(0.0, 1.0)
+    points = [{"a": float(a), "b": float(b)} for a, b in random.random((count, 2))]
+    both: dict[str, BaseDistribution] = {"a": range_, "b": range_}
+    return [optuna.create_trial(params=point, distributions=both, values=[point["a"], 0.0]) for point in points]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_good_trials_differ_in_the_knob_that_decides(seed: int) -> None:
+    found = ped_anova(trials(300, seed), ["a", "b"])
+    assert found is not None
+    assert sum(found.values()) == pytest.approx(1.0, abs=1e-3)
+    assert found["a"] > 0.8
+
+
+def test_a_pinned_knob_has_nothing_in_which_to_differ() -> None:
+    pinned = [
+        optuna.create_trial(
+            params={**trial.params, "b": 0.5},
+            distributions={**trial.distributions, "b": FloatDistribution(0.5, 0.5)},
+            values=trial.values,
+        )
+        for trial in trials(60)
+    ]
+    assert ped_anova(pinned, ["a", "b"]) == {"a": 1.0, "b": 0.0}
+
+
+def test_trials_that_all_cost_the_same_have_no_best() -> None:
+    same = [optuna.create_trial(params=t.params, distributions=t.distributions, values=[9.0]) for t in trials(60)]
+    assert ped_anova(same, ["a", "b"]) == {"a": 0.0, "b": 0.0}
+
+
+def test_few_trials_or_a_single_knob_say_nothing() -> None:
+    assert ped_anova(trials(41), ["a", "b"]) is not None
+    outside = optuna.create_trial(params={}, distributions={}, values=[1.0, 0.0])
+    assert ped_anova([*trials(40), outside], ["a", "b"]) is None
+    assert ped_anova(trials(60), ["a"]) is None
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,12 @@
 import csv
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 
+import optuna
 import pytest
+from optuna.importance import PedAnovaImportanceEvaluator
 
 from signalstorm.cli import main
 from signalstorm.envs.model.errors import InputError
@@ -14,15 +17,19 @@ from signalstorm.envs.model.knobs import validate
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.experiments.evaluate import StormSet, evaluate
 from signalstorm.experiments.recommendation import Recommendation, load
+from signalstorm.experiments.storage import open_storage
 from signalstorm.experiments.study_file import Limits, Pruner, Sampler, StudyFile
 from signalstorm.experiments.tune import tune
 from tests.experiments.tuning import KNOBS, SMALL, small_scenario, write_small, write_study
+
+BUDGET = replace(SMALL, trials=48)
+"""Enough trials for PED-ANOVA."""
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recommendation, Path]:
     folder = tmp_path_factory.mktemp("tune") / "run"
-    return tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL), folder
+    return tune(small_scenario(), knobs=KNOBS, out=folder, budget=BUDGET), folder
 
 
 def _trials(folder: Path) -> list[dict[str, str]]:
@@ -61,8 +68,8 @@ def test_every_storm_set_keeps_to_its_own_range(run: tuple[Recommendation, Path]
 def test_the_present_setting_is_trial_0_and_never_clipped(run: tuple[Recommendation, Path]) -> None:
     _, folder = run
     rows = _trials(folder)
-    assert len(rows) == SMALL.trials
-    assert [row["number"] for row in rows] == [str(i) for i in range(SMALL.trials)]
+    assert len(rows) == BUDGET.trials
+    assert [row["number"] for row in rows] == [str(i) for i in range(BUDGET.trials)]
     assert (rows[0]["present"], rows[0]["nop_rate"]) == ("True", "off")
     assert all(row["present"] == "False" for row in rows[1:])
 
@@ -96,7 +103,7 @@ def test_a_finished_run_is_not_run_again(run: tuple[Recommendation, Path], caplo
     record, folder = run
     before = (folder / "journal.log").read_bytes()
     with caplog.at_level(logging.INFO, "signalstorm"):
-        assert tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL) == record
+        assert tune(small_scenario(), knobs=KNOBS, out=folder, budget=BUDGET) == record
     assert (folder / "journal.log").read_bytes() == before
     assert "finished" in caplog.text
 
@@ -132,6 +139,16 @@ def test_importance_and_map_come_from_what_each_knob_changes(run: tuple[Recommen
         record.interaction.recommended, (record.interaction.first, record.interaction.second), strict=True
     ):
         assert value in axis
+
+
+@pytest.mark.filterwarnings("ignore:Some regimes")  # the present setting, whose gate is off, is no point
+def test_ped_anova_is_what_optuna_says_of_the_study(run: tuple[Recommendation, Path]) -> None:
+    """Anybody who opens the store, as the dashboard does, finds the same."""
+    record, folder = run
+    study = optuna.load_study(study_name=None, storage=open_storage(None, folder / "journal.log"))
+    found = optuna.importance.get_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
+    assert record.ped_anova is not None
+    assert dict(record.ped_anova) == pytest.approx(found, abs=1e-4)
 
 
 def test_series_leave_out_what_never_happens(run: tuple[Recommendation, Path]) -> None:
@@ -189,7 +206,7 @@ def test_a_present_setting_inside_the_space_is_trial_0_of_it(tmp_path: Path) -> 
 
 def test_a_folder_of_another_scenario_is_refused(run: tuple[Recommendation, Path]) -> None:
     with pytest.raises(InputError) as caught:
-        tune(small_scenario("other-lab"), knobs=KNOBS, out=run[1], budget=SMALL)
+        tune(small_scenario("other-lab"), knobs=KNOBS, out=run[1], budget=BUDGET)
     assert "scenario=small-lab" in str(caught.value)
     assert "scenario=other-lab" in str(caught.value)
     assert "--out" in str(caught.value)
@@ -197,18 +214,18 @@ def test_a_folder_of_another_scenario_is_refused(run: tuple[Recommendation, Path
 
 def test_a_folder_of_another_study_is_refused(run: tuple[Recommendation, Path]) -> None:
     with pytest.raises(InputError, match=r"storms\.seeds=4.*storms\.seeds=5"):
-        tune(small_scenario(), knobs=KNOBS, out=run[1], budget=SMALL, seeds=5)
+        tune(small_scenario(), knobs=KNOBS, out=run[1], budget=BUDGET, seeds=5)
 
 
 def test_another_storage_gives_the_same_answer(
     run: tuple[Recommendation, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = f"sqlite:///{tmp_path}/trials.db"
-    record = tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=SMALL, storage=url)
+    record = tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=BUDGET, storage=url)
     assert record.checks == run[0].checks
     assert "SQLite does not stand several workers" in caplog.text
     with pytest.raises(InputError, match="another study of the name small-lab"):
-        tune(small_scenario(), knobs=KNOBS, out=tmp_path / "other", budget=SMALL, seeds=5, storage=url)
+        tune(small_scenario(), knobs=KNOBS, out=tmp_path / "other", budget=BUDGET, seeds=5, storage=url)
 
 
 def test_a_storage_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:

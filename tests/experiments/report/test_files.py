@@ -37,6 +37,11 @@ def test_every_figure_has_its_numbers(tmp_path: Path) -> None:
     assert {row["series"] for row in curve} >= {"present, 10th percentile", "recommended, 90th percentile"}
     first = rows(tmp_path / "out" / "map.csv")[1]
     assert first == {"nop_wait_s [s]": "10", "nop_rate [per s]": "50", "value [s]": "24.5"}
+    matter = rows(tmp_path / "out" / "importance.csv")
+    assert {row["series"] for row in matter} == {"what turning it changes", "how good trials differ (PED-ANOVA)"}
+    assert matter[0] == {"series": "what turning it changes", "share of all knobs [%]": "91", "knob": "nop_rate"}
+    differ = {row["knob"]: row["share of all knobs [%]"] for row in matter if "PED-ANOVA" in row["series"]}
+    assert differ == {"nop_rate": "40", "nop_wait_s": "10", "nop_queue_wait_s": "30", "nop_action": "20"}
     headline = rows(tmp_path / "out" / "headline.csv")[1]
     assert (headline["T, the time to converge [s]"], headline["low"], headline["high"]) == ("26", "25", "27")
 

@@ -16,6 +16,7 @@ from signalstorm.experiments.report.knob_figures import (
     pareto_front,
     profile_chart,
 )
+from signalstorm.experiments.report.tables import Worth
 from tests.experiments.recommendation_data import MORE, recommendation
 
 RECORD = Recommendation.model_validate(recommendation(**MORE))
@@ -46,8 +47,20 @@ def test_ranges_place_values_on_the_knobs_own_scale() -> None:
 
 
 def test_bars_show_shares_most_first() -> None:
-    (bars,) = check(importance_bars([("nop_rate", 0.9), ("nop_wait_s", 0.1)])).values()
+    (bars,) = check(importance_bars([Worth("nop_rate", 0.9, None), Worth("nop_wait_s", 0.1, None)])).values()
     assert (bars["y"], bars["x"]) == (["nop_rate", "nop_wait_s"], [90, 10])
+
+
+def test_bars_show_both_measures_beside_each_other() -> None:
+    figure = importance_bars(
+        [Worth("nop_rate", 0.9, 0.3), Worth("nop_wait_s", 0.1, 0.5), Worth("nop_queue", None, 0.2)]
+    )
+    worth, differ = check(figure).values()
+    assert dict(zip(worth["y"], worth["x"], strict=True)) == {"nop_rate": 90, "nop_wait_s": 10}
+    assert dict(zip(differ["y"], differ["x"], strict=True)) == {"nop_rate": 30, "nop_wait_s": 50, "nop_queue": 20}
+    assert "PED-ANOVA" in differ["name"]
+    assert figure["layout"]["showlegend"]
+    assert figure["layout"]["yaxis"]["categoryarray"] == ["nop_rate", "nop_wait_s", "nop_queue"]
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,18 @@ def test_what_was_passed_over_is_named_with_the_reason(tmp_path: Path) -> None:
     assert "not recommended because it is worse than the present setting on 2 of 48 fresh storms, by up to 12%" in text
 
 
+def test_both_measures_of_what_a_knob_matters_are_told_apart(tmp_path: Path) -> None:
+    text = re.sub(r"\s+", " ", page(write_run(tmp_path / "new", **MORE)).text)
+    assert "This is what a knob is worth at the recommended setting." in text
+    assert "how unlike all trials of the search the tenth that cost least are in this knob" in text
+    assert "nop_rate 91 % 40 % 24 s 590 s" in text
+    assert "nop_queue_wait_s - 30 % - -" in text
+    older = {key: value for key, value in MORE.items() if key != "ped_anova"}
+    text = page(write_run(tmp_path / "old", **older)).text
+    assert "What turning it changes" in text
+    assert "PED-ANOVA" not in text
+
+
 def test_the_contents_lead_to_every_section(tmp_path: Path) -> None:
     found = page(write_run(tmp_path, **MORE))
     ids = {attributes["id"] for tag, attributes in found.attributes if tag == "section"}
