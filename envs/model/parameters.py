@@ -66,8 +66,13 @@ ALARM_HOLD_S = 10.0
 IMSIMGR_REACTION_S = 0.25
 """Work that may wait at the IMSI manager, in time; assumed [s]."""
 
-SCATTER_SHARE = 0.1
-"""Chance in the handsets' timers evens out over this share of their spread."""
+SCATTER_SHARE = 1.0 / 3.0
+"""Chance in the handsets' timers evens out over this share of their spread ``w``.
+
+Derived: where handsets that each draw their own instant begin to wait at a rate ``r``, those that have fired deviate
+from those that are due by a variance of ``r w / 6``, whose correlation over ``s w`` is ``(1 - s)^3``. Poisson firing
+with a debt that evens out over ``w / 3`` gives the same variance, and ``exp(-3 s)``.
+"""
 
 
 def setting_vector(setting: Mapping[str, Any], scenario: Scenario) -> Floats:

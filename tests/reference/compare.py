@@ -114,7 +114,6 @@ def compare(
     kernel: Kernel,
     on_edge: bool | None = None,
     measures: Sequence[str] = MEASURES,
-    even: bool = False,
 ) -> Comparison:
     """Run the same storms on both sides.
 
@@ -125,11 +124,10 @@ def compare(
         kernel: Gives one record per seed with the fields of `Result`, as attributes or keys.
         on_edge: Whether the wider tolerance holds; by default where only some reference storms converge.
         measures: Fields whose medians are compared.
-        even: Whether the reference spreads its handsets' timers evenly.
     """
     numbers = range(seeds)
     began_s = time.perf_counter()
-    reference = [run(scenario, knobs, seed, even=even) for seed in numbers]
+    reference = [run(scenario, knobs, seed) for seed in numbers]
     between_s = time.perf_counter()
     other = kernel(scenario, knobs, list(numbers))
     seconds = (between_s - began_s) / seeds, (time.perf_counter() - between_s) / seeds

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+import numpy as np
 import simpy
 
 from tests.reference.clock import after
-from tests.reference.even import Draws
 
 Span = tuple[float, float]
 
@@ -33,19 +33,19 @@ class Next(NamedTuple):
 class Ladder(Protocol):
     """The timers of a kind of handset. A place on it is a number from 1, where every handset begins."""
 
-    def response_s(self, rng: Draws) -> float:
+    def response_s(self, rng: np.random.Generator) -> float:
         """The response timer of a request that is sent now."""
 
     def patience_s(self, attempt: int, response_s: float) -> float:
         """How long after this request an accept is of use."""
 
-    def after_refusal(self, attempt: int, rng: Draws) -> Next:
+    def after_refusal(self, attempt: int, rng: np.random.Generator) -> Next:
         """The next request; its delay counts from the refusal."""
 
-    def after_silence(self, attempt: int, response_s: float, rng: Draws) -> Next:
+    def after_silence(self, attempt: int, response_s: float, rng: np.random.Generator) -> Next:
         """The next request; its delay counts from the unanswered one."""
 
-    def after_all_patience(self, attempt: int, response_s: float, rng: Draws) -> Next:
+    def after_all_patience(self, attempt: int, response_s: float, rng: np.random.Generator) -> Next:
         """The next request once patience has run out, too; its delay counts from the unanswered one."""
 
 
@@ -62,22 +62,22 @@ class EpsLadder:
         self._t3410_s, self._t3411_s, self._t3402_s = t3410_s, t3411_s, t3402_s
         self._attempt_limit = attempt_limit
 
-    def response_s(self, rng: Draws) -> float:
+    def response_s(self, rng: np.random.Generator) -> float:
         return rng.uniform(*self._t3410_s)
 
     def patience_s(self, attempt: int, response_s: float) -> float:
         return response_s
 
-    def after_refusal(self, attempt: int, rng: Draws) -> Next:
+    def after_refusal(self, attempt: int, rng: np.random.Generator) -> Next:
         if attempt < self._attempt_limit:
             return Next(rng.uniform(*self._t3411_s), attempt + 1)
         return Next(rng.uniform(*self._t3402_s), 1, long=True)
 
-    def after_silence(self, attempt: int, response_s: float, rng: Draws) -> Next:
+    def after_silence(self, attempt: int, response_s: float, rng: np.random.Generator) -> Next:
         pause_s, following, long = self.after_refusal(attempt, rng)
         return Next(response_s + pause_s, following, long)
 
-    def after_all_patience(self, attempt: int, response_s: float, rng: Draws) -> Next:
+    def after_all_patience(self, attempt: int, response_s: float, rng: np.random.Generator) -> Next:
         return self.after_silence(attempt, response_s, rng)
 
 
@@ -99,25 +99,25 @@ class GprsLadder:
         self._t3310_s, self._t3311_s, self._t3302_s = t3310_s, t3311_s, t3302_s
         self._attempt_limit, self._sends = attempt_limit, sends
 
-    def response_s(self, rng: Draws) -> float:
+    def response_s(self, rng: np.random.Generator) -> float:
         return rng.uniform(*self._t3310_s)
 
     def patience_s(self, attempt: int, response_s: float) -> float:
         return ((-attempt) % self._sends + 1) * response_s
 
-    def after_refusal(self, attempt: int, rng: Draws) -> Next:
+    def after_refusal(self, attempt: int, rng: np.random.Generator) -> Next:
         """A refusal ends the attempt, however many requests it has had."""
         ended = (attempt - 1) // self._sends + 1
         if ended < self._attempt_limit:
             return Next(rng.uniform(*self._t3311_s), ended * self._sends + 1)
         return Next(rng.uniform(*self._t3302_s), 1, long=True)
 
-    def after_silence(self, attempt: int, response_s: float, rng: Draws) -> Next:
+    def after_silence(self, attempt: int, response_s: float, rng: np.random.Generator) -> Next:
         if attempt % self._sends:
             return Next(response_s, attempt + 1)
         return self.after_all_patience(attempt, response_s, rng)
 
-    def after_all_patience(self, attempt: int, response_s: float, rng: Draws) -> Next:
+    def after_all_patience(self, attempt: int, response_s: float, rng: np.random.Generator) -> Next:
         pause_s, following, long = self.after_refusal(attempt, rng)
         return Next(self.patience_s(attempt, response_s) + pause_s, following, long)
 
@@ -128,19 +128,19 @@ class LaboratoryLadder:
     def __init__(self, retry_refused_s: Span, retry_silent_s: Span) -> None:
         self._refused, self._silent = retry_refused_s, retry_silent_s
 
-    def response_s(self, rng: Draws) -> float:
+    def response_s(self, rng: np.random.Generator) -> float:
         return rng.uniform(*self._silent)
 
     def patience_s(self, attempt: int, response_s: float) -> float:
         return response_s
 
-    def after_refusal(self, attempt: int, rng: Draws) -> Next:
+    def after_refusal(self, attempt: int, rng: np.random.Generator) -> Next:
         return Next(rng.uniform(*self._refused), attempt)
 
-    def after_silence(self, attempt: int, response_s: float, rng: Draws) -> Next:
+    def after_silence(self, attempt: int, response_s: float, rng: np.random.Generator) -> Next:
         return Next(response_s, attempt)
 
-    def after_all_patience(self, attempt: int, response_s: float, rng: Draws) -> Next:
+    def after_all_patience(self, attempt: int, response_s: float, rng: np.random.Generator) -> Next:
         return self.after_silence(attempt, response_s, rng)
 
 
@@ -195,7 +195,7 @@ class Handset:
     def __init__(
         self,
         env: simpy.Environment,
-        rng: Draws,
+        rng: np.random.Generator,
         ladder: Ladder,
         habits: Habits,
         request: Callable[["Handset"], None],

@@ -32,7 +32,7 @@ TIMER_S = 10.0  # how long the MME waits for a database where the scenario does 
 class Network:
     """One storm, ready to run."""
 
-    def __init__(self, scenario: Fields, settings: Fields, seed: int, *, even: bool = False) -> None:
+    def __init__(self, scenario: Fields, settings: Fields, seed: int) -> None:
         self.env = simpy.Environment()
         self._rng = np.random.default_rng(seed)
         self._scenario = scenario
@@ -51,7 +51,7 @@ class Network:
         self.gate = self._gate(attach)
         self.barring = Barring(self.env, self._rng, self.observer, self._entrance())
         self.population = populate(
-            self.env, self._rng, self.observer, self.barring.arrive, subscribers, self._activity(), even=even
+            self.env, self._rng, self.observer, self.barring.arrive, subscribers, self._activity()
         )
         refresh = Procedure(over(self.signalling, GPRS_REFRESH), self._refreshed, self._refresh_failed)
         self._switch_on()

@@ -9,7 +9,6 @@ import simpy
 
 from tests.reference.activity import Activity
 from tests.reference.clock import after
-from tests.reference.even import Draws, EvenDraws
 from tests.reference.fields import Fields, section, value
 from tests.reference.handset import (
     ATTEMPT_LIMIT,
@@ -171,16 +170,13 @@ def populate(
     request: Callable[[Handset], None],
     subscribers: list[Fields],
     activity: Activity | None = None,
-    *,
-    even: bool = False,
 ) -> Population:
     """The handsets of a scenario; the registered, those that honour T3346, those that power-cycle are exact shares."""
-    draws: Draws = EvenDraws(rng) if even else rng
     classes = {}
     for fields in subscribers:
         timers = ladder(section(fields, "ladder"))
         registered = registered_number(fields)
-        members = [Handset(env, draws, timers, each, request, observer.moved) for each in _habits(rng, fields)]
+        members = [Handset(env, rng, timers, each, request, observer.moved) for each in _habits(rng, fields)]
         for handset in members[:registered]:
             handset.state = State.REGISTERED
         classes[fields["name"]] = members

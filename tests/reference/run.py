@@ -47,17 +47,16 @@ class Result:
     without_service: Curve
 
 
-def run(scenario: Any, knobs: Mapping[str, Any], seed: int, *, even: bool = False) -> Result:
+def run(scenario: Any, knobs: Mapping[str, Any], seed: int) -> Result:
     """Simulate a scenario, a mapping or a typed object, with some knobs set over its present ones.
 
     Args:
         scenario: The scenario.
         knobs: The knobs that are set.
         seed: The storm.
-        even: Whether the handsets' timers are spread evenly, as a model of counts does, see `EvenDraws`.
     """
     fields = plain(scenario)
-    network = Network(fields, knobs, seed, even=even)
+    network = Network(fields, knobs, seed)
     horizon_s = fields["horizon_s"]
     network.env.run(until=_end(network, fields, horizon_s))
     return _result(network.observer, fields, horizon_s)

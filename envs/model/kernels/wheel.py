@@ -63,8 +63,8 @@ def fire_drawn(base, plan, step, tile):
     """Fire one step of the short wheel with the chance of timers that each handset draws for itself.
 
     A step fires a Poisson number whose mean is what is due; a debt (due so far less fired so far) evens out at the
-    rate C_SCATTER, so that everybody fires once. With less than one subscriber on the wheel, and in classes whose
-    timers have no spread, it fires exactly what is due.
+    rate C_SCATTER, or sooner where the last ones are due, so that everybody fires once and in time. With less than one
+    subscriber on the wheel, and in classes whose timers have no spread, it fires exactly what is due.
     """
     cohorts = plan[P_COHORTS]
     classes = plan[P_CLASSES]
@@ -88,8 +88,11 @@ def fire_drawn(base, plan, step, tile):
                 level[k, b] += ring[k, b]
                 ring[k, b] = 0.0
             for b in range(len(tile)):
-                due = max(level[k, b] + parameters[C_SCATTER, b] * debt[k, b], 0.0)
-                fired[k, b] = min(due, stock[k, b])
+                # Of those that have not fired by the timers' spans, the share that these let fire now.
+                now = level[k, b]
+                share = now / max(stock[k, b] - debt[k, b], now) if now > _TINY else 1.0
+                evening = max(parameters[C_SCATTER, b], share) if parameters[C_SCATTER, b] > 0.0 else 0.0
+                fired[k, b] = min(max(now + evening * debt[k, b], 0.0), stock[k, b])
             for b in range(len(tile)):
                 n = fired[k, b]
                 held = stock[k, b]

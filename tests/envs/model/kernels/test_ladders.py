@@ -115,34 +115,54 @@ def test_a_laboratory_draw_is_uniform() -> None:
     np.testing.assert_allclose(course.attempts[:, 0], expected, atol=1e-9)
 
 
+DRAWN = {"kind": "laboratory", "retry_refused_s": [4.0, 8.0], "retry_silent_s": [16.0, 24.0]}
+
+
 def test_drawn_timers_scatter_and_everybody_fires_once() -> None:
     """2,000 refused at once, timers uniform in [4, 8] s of 80 steps: what fired is due, give or take a known variance.
 
-    Due per step: 25. The debt d evens out at 1/8 per step (a tenth of the spread): d' = 7/8 d + 25 - Poisson, so its
-    variance settles at 25 / (1 - 49/64). After 8 s, ten such times take the last of it to below one handset.
+    Due per step: 25. The debt d evens out at 3/80 per step (a third of the spread): d' = 77/80 d + 25 - Poisson, so its
+    variance after n steps is 25 (1 - q^n) / (1 - q) with q = (77/80)^2; in the last third of the span it evens out
+    sooner, and is nothing shortly after it.
     """
-    scenario = world(
-        subscribers=handsets(
-            2000, {"kind": "laboratory", "retry_refused_s": [4.0, 8.0], "retry_silent_s": [16.0, 24.0]}
-        ),
-        demand=at_once(2000),
-        topology=GATED,
-    )
+    scenario = world(subscribers=handsets(2000, DRAWN), demand=at_once(2000), topology=GATED)
     storms = 128
     course = Course(scenario, closed_gate("reject-network-failure"), storms=range(storms)).run(1.0)
     course.batch.set_settings(np.repeat(open_gate(), storms, axis=0))
-    course.run(29.0)
+    course.run(9.0)
     fired = np.cumsum(course.attempts[1:], axis=0)
     start, end = round(4.0 / STEP_S), round(8.0 / STEP_S)
     assert fired[: start - 1].sum() == 0.0
     due = 25.0 * np.arange(1, end - start + 1)[:, None]
     debt = due - fired[start - 1 : end - 1]
-    variance = 25.0 / (1.0 - 49.0 / 64.0)
-    for step in (30, 50, 70):
+    kept = (77.0 / 80.0) ** 2
+    for step in (15, 30, 50):
+        variance = 25.0 * (1.0 - kept ** (step + 1)) / (1.0 - kept)
         assert abs(debt[step].mean()) < 3.5 * np.sqrt(variance / storms)
         assert debt[step].var(ddof=1) == pytest.approx(variance, rel=3.5 * np.sqrt(2.0 / (storms - 1)))
-    np.testing.assert_allclose(fired[round(13.0 / STEP_S)], 2000.0, atol=1.0)
-    np.testing.assert_allclose(fired[-1], 2000.0, rtol=1e-9)
+    np.testing.assert_allclose(fired[end - 2], 2000.0, atol=25.0)
+    np.testing.assert_allclose(fired[round(8.5 / STEP_S)], 2000.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("window_s", [0.25, 0.5, 1.0, 2.0, 4.0])
+def test_drawn_timers_have_the_chance_of_handsets_that_draw(refused_for_ever: Course, window_s: float) -> None:
+    """2,400 handsets, refused whenever they try, wait 6 s on average and at least 4 s.
+
+    In a window of up to 4 s each tries once or not at all, so attempts are binomial: n p (1 - p), p = window / 6 s.
+    """
+    attempts = refused_for_ever.attempts[round(40.0 / STEP_S) :]
+    steps = round(window_s / STEP_S)
+    counts = attempts[: len(attempts) // steps * steps].reshape(-1, steps, attempts.shape[1]).sum(axis=1)
+    share = window_s / 6.0
+    assert counts.mean() == pytest.approx(2400 * share, rel=0.02)
+    assert counts.var(axis=1, ddof=1).mean() == pytest.approx(2400 * share * (1.0 - share), rel=0.15)
+
+
+@pytest.fixture(scope="module")
+def refused_for_ever() -> Course:
+    """Handsets that a closed gate refuses, in all phases of their waits."""
+    scenario = world(subscribers=handsets(2400, DRAWN), demand={"rate_per_s": 400.0}, topology=GATED)
+    return Course(scenario, closed_gate("reject-network-failure"), storms=range(128)).run()
 
 
 def test_a_timer_that_ran_out_in_the_network_fires_in_the_next_step() -> None:
