@@ -142,11 +142,9 @@ def _choose(parts: Sequence[_Part]) -> list[choice.Choice]:
         for candidates in _rounds(parts, guarded=guarded):
             count += len(candidates)
             met = _meet(parts, candidates, guarded=guarded)
-            best = min(
-                range(len(candidates)), key=lambda i: (np.isinf(met.shares[i]), sum(met.failed[i]), met.shares[i])
-            )
+            best = met.best
             if met.shares[best] < 1.0 - GAIN:
-                return _same(parts, _simplest(parts, candidates[best], met, best, guarded=guarded), met.failed[best])
+                return _same(parts, _simplest(parts, candidates[best], met, guarded=guarded), met.failed[best])
     names = " and ".join(part.space.scenario.name for part in parts)
     reason = (
         f"none of the {count} best settings tried is better on average than the present one in {names} and worse on no "
@@ -233,17 +231,17 @@ def _meet(parts: Sequence[_Part], candidates: Sequence[Mapping[str, KnobValue]],
 
 
 def _simplest(
-    parts: Sequence[_Part], setting: dict[str, KnobValue], met: _Met, best: int, *, guarded: bool
+    parts: Sequence[_Part], setting: dict[str, KnobValue], met: _Met, *, guarded: bool
 ) -> dict[str, KnobValue]:
-    """Leave out changes, one after another, that bring nothing in any scenario."""
-    limit, kept = float(met.shares[best]) * (1.0 + _TIE), setting
+    """Leave out changes of the best candidate, one after another, that bring nothing in any scenario."""
+    limit, kept = float(met.shares[met.best]) * (1.0 + _TIE), setting
     for name in setting:
         rest = {other: value for other, value in kept.items() if other != name}
         if not rest or not all(_legal(part.space, rest) for part in parts):
             continue
         without = _meet(parts, [rest], guarded=guarded)
         if without.shares[0] <= limit and all(
-            now <= before for now, before in zip(without.failed[0], met.failed[best], strict=True)
+            now <= before for now, before in zip(without.failed[0], met.failed[met.best], strict=True)
         ):
             kept = rest
     return kept
