@@ -86,17 +86,19 @@ def safe_intervals(
     sides = [side for name, value in values.items() if value is not None for side in _sides(name, value)]
     words = [(name, word) for name, value in values.items() if isinstance(complete.get(name), str) and value is None
              for word in KNOBS[name].choices]  # fmt: skip
-    trials = [setting, *(moved(space, setting, name, word) or setting for name, word in words)]
+    before = _present_values(space, setting, values)
+    trials = [setting, *(moved(space, setting, name, word) or setting for name, word in words), *before.values()]
     values_s = storms.values_of(meet(trials, storms.storms, engine))
     limit = float(values_s[0]) * (1.0 + SHARE)
-    safe_words = {pair for pair, value_s in zip(words, values_s[1:], strict=True) if value_s <= limit}
+    of_words, of_before = values_s[1 : 1 + len(words)], values_s[1 + len(words) :]
+    safe_words = {pair for pair, value_s in zip(words, of_words, strict=True) if value_s <= limit}
     costs: dict[str, dict[KnobValue, float]] = {name: {} for name in space.knobs}
     for name, value in values.items():
         known = complete.get(name) if value is None else value
         if known is not None:
             costs[name][known] = float(values_s[0])
-    for (name, word), value_s in zip(words, values_s[1:], strict=True):
-        costs[name].setdefault(word, float(value_s))
+    for (name, moved_to), value_s in zip([*words, *before], [*of_words, *of_before], strict=True):
+        costs[name].setdefault(moved_to, float(value_s))
     for step in range(_ROUNDS):
         if progress is not None:
             progress("safe intervals", step, _ROUNDS)
@@ -124,6 +126,21 @@ def safe_intervals(
         {name: found for name, found in good.items() if found},
         {name: _profile(name, tried) for name, tried in costs.items() if len(tried) > 1},
     )
+
+
+def _present_values(
+    space: SearchSpace, setting: Setting, values: Mapping[str, float | None]
+) -> dict[tuple[str, float], Setting]:
+    """Return the settings in which one knob of numbers has its present value again, where that alone is legal."""
+    present = space.identity(Setting({}))
+    found = {}
+    for name, value in values.items():
+        back = knob_value(name, present)
+        if value is not None and back is not None and back != value:
+            there = moved(space, setting, name, back)
+            if there is not None:
+                found[name, back] = there
+    return found
 
 
 def _profile(name: str, costs: Mapping[KnobValue, float]) -> Profile:

@@ -1,10 +1,12 @@
-"""Writing files so that a reader, or a crash, never meets half of one."""
+"""Files: written so that a reader, or a crash, never meets half of one, and read as text."""
 
 import contextlib
 import errno
 import os
 import tempfile
 from pathlib import Path
+
+from signalstorm.envs.model.errors import wrong_input
 
 
 def write_atomic(path: str | os.PathLike[str], content: str | bytes, *, overwrite: bool = True) -> None:
@@ -21,7 +23,11 @@ def write_atomic(path: str | os.PathLike[str], content: str | bytes, *, overwrit
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    except OSError as error:
+        # Who reads the message has never heard of the temporary file.
+        raise OSError(error.errno, error.strerror, str(target)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
@@ -57,3 +63,20 @@ def _mode(target: Path) -> int:
         mask = os.umask(0)
         os.umask(mask)
         return 0o666 & ~mask
+
+
+def read_text(path: Path, way_out: str) -> str:
+    """Return the text of a file, with the line ends it has.
+
+    Args:
+        path: The file.
+        way_out: What to do where it cannot be read.
+
+    Raises:
+        InputError: If it cannot be read, or is not UTF-8 text.
+    """
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise wrong_input(f"cannot be read: {reason}", way_out=way_out, file=str(path)) from None

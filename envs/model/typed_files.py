@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from signalstorm.envs.model import validation, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
 from signalstorm.envs.model.faults import in_file
+from signalstorm.envs.model.files import read_text
 from signalstorm.envs.model.wording import nearest
 
 M = TypeVar("M", bound=BaseModel)
@@ -60,12 +61,7 @@ class Kind(Generic[M]):
         Raises:
             InputError: With every fault found.
         """
-        try:
-            return self.parse(path.read_text("utf-8"), str(path))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "is not UTF-8 text"
-            rule = f"cannot be read: {reason}"
-            raise wrong_input(rule, way_out=f"give a {self.word} file", file=str(path)) from None
+        return self.parse(read_text(path, f"give a {self.word} file"), str(path))
 
     def parse(self, text: str, file: str) -> M:
         """Read the content of a file.

@@ -174,7 +174,7 @@ def _about(command: Command, source: Source, target: Values, other: Values) -> I
         was = f" (before: {knob.text(other[name])})" if name in other and other[name] != target.get(name) else ""
         value = knob.text(target[name]) if name in target else "default"
         yield f"{name} = {value}{was}. Changed: {knob.change}. Seen in: {command.source}."
-    if all(name in target and target[name] == other.get(name) for name in command.knobs):
+    if command.knobs and all(name in target and target[name] == other.get(name) for name in command.knobs):
         yield "  changes nothing: this is in force already, and may be left out"
     yield from (f"  {note}" for note in command.notes)
     if "nop_rate" in command.knobs and not isinstance(target["nop_rate"], str):

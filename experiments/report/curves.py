@@ -1,6 +1,8 @@
 """Storm curves: the time series of a run, summarised over its seeds."""
 
 import csv
+import io
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.envs.model.errors import Fault, InputError, wrong_input
+from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
+from signalstorm.envs.model.files import read_text
 from signalstorm.experiments.report.alarm_times import EDGES, AlarmRow, alarm_rows
 
 Floats = npt.NDArray[np.float64]
@@ -166,27 +169,38 @@ def _storm_charts(found: Found) -> Iterator[Chart]:
 def _link_charts(found: Found, links: Iterable[str]) -> Iterator[Chart]:
     for link in links:
         name = link.replace("/", "-")
-        sources = _Source(link, "tx rate", "sent"), _Source(link, "rx rate", "answered")
-        yield _chart(found, f"{name}-rate", f"{link}: sent and answered", "messages per s", sources)
+        sources = _Source(link, "tx rate", "sent"), _Source(link, "rx rate", "received")
+        yield _chart(found, f"{name}-rate", f"{link}: sent and received", "messages per s", sources)
         yield _chart(found, f"{name}-queue", f"{link}: queue", "messages", [_Source(link, "waiting")])
+
+
+def _rows(path: Path, way_out: str) -> Iterator[tuple[list[str], int]]:
+    """Yield the rows of a table, and the line at which each ends."""
+    rows = csv.reader(io.StringIO(read_text(path, way_out), newline=""))
+    try:
+        yield from ((row, rows.line_num) for row in rows)
+    except csv.Error as error:
+        raise InputError([Fault(str(path), rows.line_num, "", f"is no CSV ({error})", ABSENT, way_out)]) from None
 
 
 def _read(path: Path) -> Found:
     found: dict[tuple[str, str, str], Points] = defaultdict(lambda: defaultdict(dict))
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = csv.reader(file)
-        heads = next(rows, [])
-        if any(name not in heads for name in COLUMNS):
-            raise wrong_input(f"must have the columns {', '.join(COLUMNS)}", heads, file=str(path))
-        setting, seed, time_s, element, quantity, value = (heads.index(name) for name in COLUMNS if name != "unit")
-        for row in rows:
-            try:
-                if row[setting] in SETTINGS:
-                    points = found[row[setting], row[element], row[quantity]]
-                    points[int(row[seed])][float(row[time_s])] = float(row[value])
-            except (IndexError, ValueError):
-                rule = "must hold a whole number as seed, and numbers as time_s and value"
-                raise InputError([Fault(str(path), rows.line_num, "", rule, row, "")]) from None
+    way_out = "`signalstorm tune` with this folder as --out writes it anew once it is out of the way"
+    rows = _rows(path, way_out)
+    heads, _ = next(rows, ([], 0))
+    if any(name not in heads for name in COLUMNS):
+        raise wrong_input(f"must have the columns {', '.join(COLUMNS)}", heads, way_out, file=str(path))
+    setting, seed, time_s, element, quantity, value = (heads.index(name) for name in COLUMNS if name != "unit")
+    for row, line in rows:
+        try:
+            at_s, level, storm = float(row[time_s]), float(row[value]), int(row[seed])
+            if len(row) != len(heads) or not (0.0 <= at_s < math.inf and math.isfinite(level)):
+                raise ValueError
+        except (IndexError, ValueError):
+            rule = "must hold a whole number as seed, a time_s of at least 0, and a number as value"
+            raise InputError([Fault(str(path), line, "", rule, row, way_out)]) from None
+        if row[setting] in SETTINGS:
+            found[row[setting], row[element], row[quantity]][storm][at_s] = level
     return found
 
 

@@ -34,6 +34,10 @@ _DAY = datetime(2000, 1, 1)
 """Any day: axes show times of day only."""
 
 
+_EDGE = 1.3
+"""How far the least T that can be drawn on a logarithmic axis lies above the axis's beginning, as a factor."""
+
+
 class TimeAxis:
     """The axis of a scenario's time: the time of day where the scenario has one, else seconds, minutes or hours."""
 
@@ -131,18 +135,23 @@ def survival_chart(curves: Sequence[Survival], horizon_s: float) -> Figure:
 
 
 def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
-    """Draw T of each held-out storm under both settings, with the diagonal and each storm's lower bound."""
+    """Draw T of each held-out storm under both settings, with the diagonal and each storm's lower bound.
+
+    The axes are logarithmic: where T is 0 a storm stands at their beginning, and its name says so.
+    """
     reached = [
         t for storm in storms for t in (storm.present_s, storm.recommended_s, storm.lower_bound_s) if t and t > 0
     ]
-    low, high = min(reached, default=1.0), max([*reached, horizon_s])
-    groups = {
-        ("recommended", "circle", "as good or better"): [s for s in storms if not s.worse and _converged(s)],
-        ("present", "x", "worse than the present setting"): [s for s in storms if s.worse],
-        ("muted", "square-open", "not converged, so drawn at the horizon"): [
-            s for s in storms if not s.worse and not _converged(s)
-        ],
+    low, high = min(reached, default=1.0) / _EDGE, max([*reached, horizon_s])
+    kinds = {
+        ("recommended", "circle", "as good or better"): lambda s: not s.worse and _converged(s) and not _at_once(s),
+        ("present", "x", "worse than the present setting"): lambda s: s.worse,
+        ("muted", "square-open", "not converged, so drawn at the horizon"): lambda s: not s.worse and not _converged(s),
+        ("recommended", "circle-open", "as good or better, T of 0 drawn at the edge"): (
+            lambda s: not s.worse and _converged(s) and _at_once(s)
+        ),
     }
+    groups = {kind: [storm for storm in storms if belongs(storm)] for kind, belongs in kinds.items()}
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "name": "no difference", "hoverinfo": "skip",
@@ -153,13 +162,13 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
     for (colour, symbol, name), rows in groups.items():
         if rows:
             x, y = (
-                [horizon_s if t is None else t for t in times]
+                [horizon_s if t is None else max(t, low) for t in times]
                 for times in zip(*((s.present_s, s.recommended_s) for s in rows), strict=True)
             )
             data.append(_points(name, x, y, colour, symbol, [f"storm {s.number}" for s in rows]))
     bounded = [s for s in storms if s.lower_bound_s]
     if bounded:
-        x = [horizon_s if s.present_s is None else s.present_s for s in bounded]
+        x = [horizon_s if s.present_s is None else max(s.present_s, low) for s in bounded]
         y = [s.lower_bound_s or 0.0 for s in bounded]
         names = [f"storm {s.number}" for s in bounded]
         data.append(_points("lower bound of the same storm", x, y, "muted", "line-ew-open", names))
@@ -209,6 +218,11 @@ def _name(band: Band) -> str:
 
 def _converged(storm: StormRow) -> bool:
     return storm.present_s is not None and storm.recommended_s is not None
+
+
+def _at_once(storm: StormRow) -> bool:
+    """Tell whether T is 0 under one of the settings: nobody lost service beyond the band."""
+    return 0.0 in (storm.present_s, storm.recommended_s)
 
 
 def _fill(setting: str) -> Figure:

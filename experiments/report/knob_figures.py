@@ -17,6 +17,8 @@ OBJECTIVES = {
     "change_cost": ("cost of the change", "points", 1.0),
 }
 """What settings are weighed by: in words, the unit, and what values are multiplied by."""
+_CROSS = 4
+"""How much larger the mark of the present setting is [px]."""
 
 
 def objective(name: str) -> str:
@@ -233,6 +235,8 @@ def _frame(setting: str, column: int, row: int) -> Iterator[Figure]:
 
 def _marker(setting: str, size: int) -> Figure:
     line = {"width": 1.5, "color": LIGHT["paper"]} if setting == "recommended" else {"width": 0}
+    # The cross is seen behind the dot where both settings have one value.
+    size += _CROSS if setting == "present" else 0
     return {"symbol": SYMBOLS[setting], "size": size, "color": LIGHT[setting], "line": line}
 
 

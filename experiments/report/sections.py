@@ -304,7 +304,10 @@ def _pareto(report: Report, drawn: Drawn) -> Iterator[Markup]:
     caption = "Settings tried of which none is better than another in every column, over the storms of the search."
     yield from map(figure, drawn("pareto"))
     if not is_among({**report.recommended, **report.record.override}, report.pareto):
-        words = "The recommended setting is not among them: of those that did well here it did best on further storms."
+        words = (
+            "The recommended setting is not among them: of those that did well here it did best on further storms, "
+            "where changes that bring nothing were left out of it."
+        )
         yield element("p", words, class_="note")
     shown = "" if len(rows) == len(report.pareto) else f", the {len(rows)} quickest"
     whole = table(["setting", *map(objective, names)], rows, caption, "stack")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from signalstorm.envs.model.files import read_text
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.experiments.clock import counted
 from signalstorm.experiments.export import releases, source, staros
@@ -215,7 +216,8 @@ def _diagnosis(sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def _files(folder: Path, run: source.Source) -> dict[str, str]:
     """Return the configuration files of this recommendation, or what an export would write if it did not refuse."""
     names = (staros.SETTING, staros.ROLLBACK, staros.GATEWAY, staros.GATEWAY_ROLLBACK)
-    found = {name: (folder / name).read_text("utf-8") for name in names if (folder / name).exists()}
+    way_out = "`signalstorm export` with this folder writes it anew"
+    found = {name: read_text(folder / name, way_out) for name in names if (folder / name).exists()}
     if found and all(run.sha256 in text for text in found.values()):
         return found
     return staros.files(run, releases.UNKNOWN, {}) if run.never_worse and not run.altered else {}
@@ -235,7 +237,7 @@ def _provenance(folder: Path, run: source.Source) -> Iterator[tuple[str, str]]:
     yield "nominal storms", _ranges(record.nominal.seeds)
     yield "held-out storms", _ranges(tuple(row.number for row in record.held_out.storms))
     command = folder / "command.txt"
-    yield "command", command.read_text("utf-8").strip() if command.exists() else "not recorded"
+    yield "command", read_text(command, "take it out of the folder").strip() if command.exists() else "not recorded"
     yield "versions", "\n".join(f"{name} {version or '-'}" for name, version in record.versions.items())
 
 

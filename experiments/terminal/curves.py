@@ -10,6 +10,8 @@ from signalstorm.experiments.storm_views import View, stirred, time_axis, views
 
 _HEIGHT = 8
 """Lines of a curve, each with a number on the scale."""
+_DOTS = 4
+"""Dots above one another in a line."""
 _PER_TICK = 10
 """Characters between two numbers of the time axis."""
 _BESIDE = 25
@@ -47,8 +49,11 @@ def _curve(view: View, series: Series, width: int) -> str:
     figure.x_label, figure.y_label = f"time [{unit}]", ""
     figure.register_label_formatter(float, _label)
     figure.set_x_limits(0.0, ticks * step)
-    figure.set_y_limits(0.0, view.most or _HEIGHT * _step(float(values.max()) / _HEIGHT))
-    figure.plot((series.time_s / length_s).tolist(), values.tolist(), lc=_COLOUR)
+    top = view.most or _HEIGHT * _step(float(values.max()) / _HEIGHT)
+    figure.set_y_limits(0.0, top)
+    # The upper end of a scale lies above its highest dot, and what has no dot is not drawn.
+    shown = np.minimum(values, top * (1.0 - 1.0 / (_HEIGHT * _DOTS)))
+    figure.plot((series.time_s / length_s).tolist(), shown.tolist(), lc=_COLOUR)
     lines = figure.show().splitlines()
     return "\n".join(
         [f"{view.title} [{view.unit}]", *(line.rstrip(" \N{BRAILLE PATTERN BLANK}") for line in lines[1:])]

@@ -56,6 +56,20 @@ def test_a_cost_ends_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 19_000 <= found.intervals["rto_max_ms"].high <= 20_000
 
 
+def test_profiles_know_the_present_value_where_it_is_legal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RTO-max of 60 s is; RTO-min of 1 s would lie above the recommended RTO-initial."""
+    monkeypatch.setattr(safe, "meet", lambda settings, *_: settings)
+
+    def values_of(settings: list[Setting]) -> Any:
+        return np.array([float(one["rto_max_ms"]) for one in settings])
+
+    storms = cast(Any, SimpleNamespace(storms=None, values_of=values_of))
+    profiles = safe.safe_intervals(search_space(load("incident-2014")), RECOMMENDED, storms, cast(Any, None)).profiles
+    costs = dict(zip(profiles["rto_max_ms"].values, profiles["rto_max_ms"].value_s, strict=True))
+    assert (costs[1900], costs[60000]) == (1900.0, 60000.0)
+    assert 1000 not in profiles["rto_min_ms"].values
+
+
 def test_a_recommended_value_that_carries_the_warning_is_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(safe, "meet", lambda settings, *_: settings)
     storms = cast(Any, SimpleNamespace(storms=None, values_of=lambda settings: np.ones(len(settings))))

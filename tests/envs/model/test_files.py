@@ -61,3 +61,10 @@ def test_the_mode_is_that_of_the_old_file_or_of_any_new_one(tmp_path: Path) -> N
     target.chmod(0o600)
     write_atomic(target, "y")
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_cannot_be_written_is_named_by_its_own_name(tmp_path: Path) -> None:
+    target = tmp_path / "made" / f"{'x' * 300}.txt"
+    with pytest.raises(OSError, match="File name too long") as caught:
+        write_atomic(target, "text")
+    assert caught.value.filename == str(target)

@@ -219,6 +219,12 @@ def test_a_line_that_changes_nothing_says_so(tmp_path: Path) -> None:
     content = recommendation()
     write(content, tmp_path, ["staros"])
     assert "changes nothing" not in (tmp_path / "staros.cfg").read_text()
+    links = {"rto_min_ms": 1000, "rto_initial_ms": 1000}
+    content["present"] |= links | {"rto_max_ms": 60_000}
+    content["recommended"] |= links | {"rto_max_ms": 1000}
+    write(content, tmp_path, ["staros"])
+    assert "no associate" in (tmp_path / "staros.cfg").read_text()
+    assert "changes nothing" not in (tmp_path / "staros.cfg").read_text()
     content["present"] = dict(content["recommended"])
     write(content, tmp_path, ["staros"])
     above, gate = (tmp_path / "staros.cfg").read_text().split("network-overload-protection")

@@ -1,5 +1,6 @@
 """Storm curves: percentiles over seeds, and what is done with long and with broken files."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -59,11 +60,24 @@ def test_a_storm_that_is_over_leaves_the_others(tmp_path: Path) -> None:
         ("seed,time_s\n", "must have the columns setting, seed, time_s"),
         ("setting,seed,time_s,element,quantity,unit,value\npresent,0,1,a,b,c,many\n", r"series\.csv:2: must hold"),
         ("setting,seed,time_s,element,quantity,unit,value\npresent,0\n", r"series\.csv:2: must hold"),
+        *((f"setting,seed,time_s,element,quantity,unit,value\npresent,0,{odd}\n", r"series\.csv:2: must hold")
+          for odd in ("-1,a,b,c,1", "1,a,b,c,nan", "1,a,b,c,1e999", "1,a,b,c,1,1", "1,a,b,c,\x00")),
+        ("x" * 200_000, r"series\.csv:1: is no CSV"),
     ],
-)
+)  # fmt: skip
 def test_a_broken_file_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "series.csv").write_text(text)
     with pytest.raises(InputError, match=message):
+        read_curves(tmp_path / "series.csv")
+
+
+@pytest.mark.parametrize(("make", "reason"), [
+    (lambda path: path.write_bytes(b"\xff\xfe\x00" * 9), "is not UTF-8 text"),
+    (lambda path: path.mkdir(), "Is a directory"),
+])  # fmt: skip
+def test_what_is_no_text_is_named(tmp_path: Path, make: Callable[[Path], object], reason: str) -> None:
+    make(tmp_path / "series.csv")
+    with pytest.raises(InputError, match=f"series\\.csv: cannot be read: {reason}"):
         read_curves(tmp_path / "series.csv")
 
 
@@ -119,6 +133,6 @@ def test_links_become_maps_and_charts(tmp_path: Path) -> None:
     assert [chart.name for chart in curves.links] == ["stp1-slc1-rate", "stp1-slc2-rate", "stp1-slc2-queue"]
     parts = [(band.setting, band.part, band.median[0]) for band in curves.links[0].bands]
     assert parts == [
-        ("present", "sent", 5.5), ("recommended", "sent", 5.5), ("present", "answered", 4.0),
-        ("recommended", "answered", 4.0),
+        ("present", "sent", 5.5), ("recommended", "sent", 5.5), ("present", "received", 4.0),
+        ("recommended", "received", 4.0),
     ]  # fmt: skip

@@ -115,6 +115,16 @@ def test_grid_shows_every_storm_once_and_its_bound() -> None:
     assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
 
 
+def test_grid_shows_storms_without_loss_at_the_beginning_of_its_axes() -> None:
+    figure = storm_grid([*STORMS, storm(20003, None, 0.0, 0.0), storm(20004, None, 26.0, 0.0)], 600.0)
+    check(figure)
+    (edge,) = (trace for trace in figure["data"] if "edge" in trace["name"])
+    low = 10.0 ** figure["layout"]["xaxis"]["range"][0]
+    assert edge["x"] == pytest.approx([20.0 / 1.3, 26.0], rel=1e-3)
+    assert edge["y"] == pytest.approx([20.0 / 1.3] * 2, rel=1e-3)
+    assert low < min(edge["x"])
+
+
 def test_grid_copes_with_storms_that_never_converge() -> None:
     check(storm_grid([storm(20000, None, None, None)], 600.0))
 

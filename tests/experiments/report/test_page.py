@@ -213,6 +213,15 @@ def test_files_of_an_older_recommendation_are_not_shown(tmp_path: Path) -> None:
     assert "StarOS release: not named" in text
 
 
+@pytest.mark.parametrize("name", ["staros.cfg", "command.txt"])
+def test_a_damaged_file_of_the_run_is_named(tmp_path: Path, name: str) -> None:
+    folder = write_run(tmp_path)
+    (folder / name).write_bytes(b"\xff\xfe\x00" * 9)
+    with pytest.raises(InputError, match=f"{name}: cannot be read: is not UTF-8 text"):
+        write_report(folder)
+    assert not (folder / "report.html").exists()
+
+
 def test_a_worse_setting_is_said_first(tmp_path: Path) -> None:
     found = page(write_run(tmp_path, never_worse=False))
     assert re.search(r"Recommended setting for lab-pcrf\s+Worse on a held-out storm", found.text)

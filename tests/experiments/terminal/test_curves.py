@@ -45,6 +45,14 @@ def test_the_median_is_drawn_high_and_then_low() -> None:
     assert not dots[160.0]
 
 
+def test_what_reaches_the_top_of_a_scale_is_drawn_there() -> None:
+    series = _series()
+    series.values["handsets", "registered share"][1][:] = 1.0
+    after = plot(series, 80).split("Registered subscribers")[1].splitlines()
+    top = next(line for line in after if re.match(r" +87.5 \|", line))
+    assert sum("\u2801" <= c <= "\u28ff" for c in top) >= 38
+
+
 def test_long_storms_are_drawn_over_hours() -> None:
     text = plot(_series(28800.0), 100)
     assert "(time [h])" in text
