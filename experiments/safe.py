@@ -97,7 +97,8 @@ def safe_intervals(
         known = complete.get(name) if value is None else value
         if known is not None:
             costs[name][known] = float(values_s[0])
-    for (name, moved_to), value_s in zip([*words, *before], [*of_words, *of_before], strict=True):
+    pairs: list[tuple[str, KnobValue]] = [*words, *before]
+    for (name, moved_to), value_s in zip(pairs, [*of_words, *of_before], strict=True):
         costs[name].setdefault(moved_to, float(value_s))
     for step in range(_ROUNDS):
         if progress is not None:

@@ -143,15 +143,17 @@ def storm_grid(storms: Sequence[StormRow], horizon_s: float) -> Figure:
         t for storm in storms for t in (storm.present_s, storm.recommended_s, storm.lower_bound_s) if t and t > 0
     ]
     low, high = min(reached, default=1.0) / _EDGE, max([*reached, horizon_s])
-    kinds = {
-        ("recommended", "circle", "as good or better"): lambda s: not s.worse and _converged(s) and not _at_once(s),
-        ("present", "x", "worse than the present setting"): lambda s: s.worse,
-        ("muted", "square-open", "not converged, so drawn at the horizon"): lambda s: not s.worse and not _converged(s),
-        ("recommended", "circle-open", "as good or better, T of 0 drawn at the edge"): (
-            lambda s: not s.worse and _converged(s) and _at_once(s)
-        ),
+    converged = [storm for storm in storms if not storm.worse and _converged(storm)]
+    groups = {
+        ("recommended", "circle", "as good or better"): [s for s in converged if not _at_once(s)],
+        ("present", "x", "worse than the present setting"): [s for s in storms if s.worse],
+        ("muted", "square-open", "not converged, so drawn at the horizon"): [
+            s for s in storms if not s.worse and not _converged(s)
+        ],
+        ("recommended", "circle-open", "as good or better, T of 0 drawn at the edge"): [
+            s for s in converged if _at_once(s)
+        ],
     }
-    groups = {kind: [storm for storm in storms if belongs(storm)] for kind, belongs in kinds.items()}
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "name": "no difference", "hoverinfo": "skip",
