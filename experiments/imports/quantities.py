@@ -91,6 +91,19 @@ def unit_of(header: str) -> Unit | None:
     return next((unit for unit, pattern in _UNITS if pattern.search(header)), None)
 
 
+_CLASSES = (
+    ("2G", re.compile(r"(?<![a-z0-9])(?:2g|gsm|geran)(?![a-z0-9])", re.IGNORECASE)),
+    ("3G", re.compile(r"(?<![a-z0-9])(?:3g|umts|utran|wcdma)(?![a-z0-9])", re.IGNORECASE)),
+    ("4G", re.compile(r"(?<![a-z0-9])(?:4g|lte|e-?utran)(?![a-z0-9])", re.IGNORECASE)),
+)
+
+
+def class_of(name: str) -> str:
+    """Return the class of subscribers that a header or a scenario's class names, 2G, 3G or 4G; empty if none."""
+    text = name.replace("_", " ")
+    return next((name for name, pattern in _CLASSES if pattern.search(text)), "")
+
+
 def element_of(header: str) -> str:
     """Return the link or STP that a header names as the scenario does: ``stp2/slc4`` or ``stp2``; empty if none."""
     found = [re.search(rf"{word}[-_ ]?(\d+)", header, re.IGNORECASE) for word in ("stp", "(?:psp|slc|link)")]

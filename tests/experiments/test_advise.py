@@ -12,7 +12,8 @@ from signalstorm.agents.rules import RULES
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.scenario_file import load
-from signalstorm.experiments.advise import advise, in_words, read_history
+from signalstorm.experiments.advise import advise, in_words
+from signalstorm.experiments.advise_data import read_history
 from signalstorm.experiments.closed_loop import Loop, run
 
 LAB = load("lab-pcrf").with_fields(
@@ -99,6 +100,22 @@ def test_a_command_line_with_its_reason(tmp_path: Path) -> None:
         ("until,attach accepts count\n08:01,5\n08:01,5\n", "must rise from row to row"),
         ("time_s,attach accepts count\n120,5\n60,5\n", "must rise from row to row"),
         ("until,attach accepts count\n08:01,5\n08:02,-3\n", "counters.csv:3: .*at least 0 and finite"),
+        ("until,attach accepts count\n08:05,90000\n", "counters.csv:2: .*how long its interval is.*Give --interval"),
+        ("until,attach accepts count\n08:01,5\n08:02,5\n08:07,5\n", "counters.csv:3: .*one distance.*Give --interval"),
+        (
+            "until,attach accepts count,attach complete per second\n08:01,5,6\n08:02,5,6\n",
+            "attach accepts once more: 'attach accepts count' and 'attach complete per second'",
+        ),
+        ("until,2G attach accepts count\n08:01,5\n08:02,5\n", "counts 2G only, but incident-2014 has 3G too"),
+        (
+            "until,attach accepts /s,2G attach accepts /s,3G attach accepts /s\n08:01,50,40,20\n",
+            "50/s in the column of all, but the classes add up to 60/s",
+        ),
+        ("until,attach accepts per second\n08:01,1e12\n", "cannot be, with 2,386,266 subscribers"),
+        (
+            "until,admitted count,attach accepts count\n08:01,24000,20000\n08:02,24000,90000\n",
+            "counters.csv:3: attach accepts: cannot be 1,500/s where admitted are 400/s",
+        ),
     ],
 )
 def test_tables_that_cannot_be_read(tmp_path: Path, content: str, said: str) -> None:
@@ -106,6 +123,46 @@ def test_tables_that_cannot_be_read(tmp_path: Path, content: str, said: str) -> 
     file.write_text(content)
     with pytest.raises(InputError, match=said):
         read_history(file, load("incident-2014"))
+
+
+def test_one_row_of_five_minutes(tmp_path: Path) -> None:
+    """90,000 accepts in five minutes are 300/s, which closes the gate; in one minute they would open it."""
+    file = tmp_path / "counters.csv"
+    file.write_text("until,attach requests count,admitted count,attach accepts count,attach failures count\n"
+                    "08:15,270000,120000,90000,30000\n")  # fmt: skip
+    scenario = load("incident-2014")
+    (seen,) = read_history(file, scenario, interval_s=300.0)
+    assert (seen.interval_s, seen.values["attach accepts"]) == (300.0, 300.0)
+    assert advise(scenario, [seen], setting={"nop_rate": 400}).decision.knobs == {"nop_rate": 330}
+    file.write_text("until,attach accepts count\n08:14,50\n08:15,60\n")
+    with pytest.raises(InputError, match="--interval: is longer than the 60 s from row to row"):
+        read_history(file, scenario, interval_s=300.0)
+    file.write_text("until,attach accepts count\n08:01,5\n08:02,60\n08:07,120\n")
+    assert [one.values["attach accepts"] for one in read_history(file, scenario, interval_s=60.0)][1:] == [1.0, 2.0]
+
+
+def test_the_classes_add_up_to_the_network(tmp_path: Path) -> None:
+    file = tmp_path / "counters.csv"
+    file.write_text("until;2G attach accepts per second;3G attach accepts per second;admitted count\n"
+                    "08:14;60;200;\n08:15;50;200;30000\n08:16;;200;30000\n")  # fmt: skip
+    history = read_history(file, load("incident-2014"))
+    assert [seen.values.get("attach accepts") for seen in history] == [260.0, 250.0, None]
+    assert history[1].values["admitted"] == 500.0
+    file.write_text("until;attach accepts per second;2G attach accepts per second\n08:14;250;50\n")
+    assert read_history(file, load("incident-2014"))[0].values == {"attach accepts": 250.0}
+
+
+def test_more_accepts_than_were_admitted_are_said(tmp_path: Path) -> None:
+    file = tmp_path / "counters.csv"
+    file.write_text("until,admitted count,attach accepts count\n08:01,24000,20000\n08:02,24000,40000\n")
+    scenario = load("incident-2014")
+    advice = advise(scenario, read_history(file, scenario), setting={"nop_rate": 400})
+    assert any(
+        "attach accepts (666.7/s) are more than the admitted (400/s) explain" in said for said in advice.decision.said
+    )
+    file.write_text("until,admitted count,attach accepts count\n08:01,24000,20000\n08:02,20000,22000\n")
+    advice = advise(scenario, read_history(file, scenario), setting={"nop_rate": 400})
+    assert not any("explain" in said for said in advice.decision.said)
 
 
 def test_an_unknown_rule() -> None:

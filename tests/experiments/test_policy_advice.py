@@ -14,7 +14,8 @@ from signalstorm.agents.policy import Policy, Shape, shapes
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knobs import resolve
 from signalstorm.envs.model.scenario_file import load
-from signalstorm.experiments.advise import advise, read_history
+from signalstorm.experiments.advise import advise
+from signalstorm.experiments.advise_data import read_history
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import run_loop
 from signalstorm.experiments.policy_advice import adviser, needed, policy_of

@@ -30,6 +30,10 @@ def advise(
     now: Annotated[
         float | None, typer.Option(metavar="S", help="The time, in seconds from the scenario's start.")
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="The length of an interval of counts. [default: the distance of the rows]"),
+    ] = None,
     release: Annotated[str | None, typer.Option(metavar="R", help="The StarOS release of the box.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -43,7 +47,8 @@ def advise(
     from signalstorm.envs.model.errors import wrong_input
     from signalstorm.envs.model.knobs import parse_set
     from signalstorm.experiments.advise import advise as run
-    from signalstorm.experiments.advise import history_of, in_words, read_history
+    from signalstorm.experiments.advise import in_words
+    from signalstorm.experiments.advise_data import history_of, read_history
     from signalstorm.experiments.imports.text import clean
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
@@ -57,9 +62,9 @@ def advise(
 
         more = {quantity.name: quantity.is_rate for quantity in needed(policy_of(policy, model), model)}
     if counters == "-":
-        history = history_of(clean(sys.stdin.buffer.read(), "standard input"), model, more)
+        history = history_of(clean(sys.stdin.buffer.read(), "standard input"), model, more, interval_s=interval)
     else:
-        history = read_history(counters, model, more)
+        history = read_history(counters, model, more, interval_s=interval)
     chosen = rule if policy is None else adviser(policy, model, history)
     advice = run(model, history, chosen, knobs, now_s=now, release=release)
     output.result(advice.to_json(), in_words(advice))
