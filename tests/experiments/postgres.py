@@ -17,14 +17,25 @@ import pytest
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
 
+def free_port() -> int:
+    """Return a port of this host that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    """Tell whether somebody listens on a port of this host."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 class Postgres:
     """A server in a folder; it listens on a free port of this host only."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         # PostgreSQL refuses to run as root.
         self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
@@ -46,9 +57,8 @@ class Postgres:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self._as_user())
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
+            if answers(self.port):
+                return
             time.sleep(0.05)
         raise RuntimeError((self.folder / "log").read_text())
 

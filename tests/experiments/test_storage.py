@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.storage import open_storage, patiently
 from tests.experiments import sharing
-from tests.experiments.postgres import Postgres, postgres
+from tests.experiments.postgres import Postgres, answers, free_port, postgres
 
 pytestmark = pytest.mark.processes
 
@@ -104,11 +104,14 @@ def test_eight_processes_share_one_fresh_postgresql_database(server: Postgres, t
 @pytest.mark.long
 def test_eight_processes_share_one_fresh_proxy(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="grpcio is not installed: pip install 'signalstorm[distributed]'")
-    port = 13999
+    port = free_port()
     context = multiprocessing.get_context("spawn")
     proxy = context.Process(target=serve, args=(f"sqlite:///{tmp_path}/behind.db", port), daemon=True)
     proxy.start()
     try:
+        while not answers(port):  # a process that searches waits 10 s for its proxy
+            assert proxy.is_alive()
+            time.sleep(0.1)
         _together(8, f"grpc://127.0.0.1:{port}", tmp_path, trials=100)
     finally:
         proxy.kill()
