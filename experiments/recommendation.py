@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
-from pydantic_core import PydanticCustomError
 
 from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
+from signalstorm.envs.model.faults import several
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.knob_checks import check
 from signalstorm.envs.model.knob_table import Change, KnobValue
@@ -349,7 +349,7 @@ class Recommendation(Record):
     def _legal(cls, values: Values) -> Values:
         legal, findings = check(values)
         if findings:
-            raise PydanticCustomError("setting", "{text}", {"text": " ".join(map(str, findings)).rstrip(".")})
+            raise several(findings)
         return legal
 
     def sealed(self, files: Mapping[str, str] | None = None) -> "Recommendation":

@@ -3,14 +3,15 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from signalstorm.envs.model import scenario_file, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, located, wrong_input
 from signalstorm.envs.model.files import write_atomic
-from signalstorm.envs.model.knobs import Setting, parse_set, validate
+from signalstorm.envs.model.knobs import Setting, parse_set, resolve, validate
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.alarms import trap_lines
@@ -44,6 +45,8 @@ EVENT_VALUES: dict[str, str | None] = {
 """The field that VALUE of an event option sets, by kind; None: it takes none."""
 _WHOLE = {"nodes"}
 
+_HOLD_KNOBS = ("topology", "present")
+"""Parts of a scenario of which it depends which knobs there are, and what is legal for them."""
 _FORM = "KIND:TARGET@TIME_S[=VALUE]"
 
 
@@ -70,23 +73,57 @@ def what_if(
         InputError: With every fault found.
     """
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
-    sets = list(sets)
-    knobs, fields = parse_set(sets)
+    sets, added, left_out = list(sets), list(events), list(without)
+    faults: list[Fault] = []
+    knobs, fields = Setting({}), dict[str, Any]()
+    with _collected(faults):
+        knobs, fields = parse_set(sets)
     if config is not None:
-        knobs = validate({**config, **knobs})
+        with _collected(faults):
+            knobs = validate({**config, **knobs})
     if horizon_s is not None:
         fields["horizon_s"] = horizon_s
-    added, left_out = list(events), list(without)
     if added or left_out:
-        unknown = [Finding(("--without-event",), "there is no such kind of event", kind, nearest(kind, EVENT_VALUES))
-                   for kind in left_out if kind not in EVENT_VALUES]  # fmt: skip
-        if unknown:
-            raise located(unknown)
-        kept = [event.model_dump(mode="json") for event in model.timeline if event.kind not in left_out]
-        fields["timeline"] = kept + [parse_event(text) for text in added]
+        with _collected(faults):
+            fields["timeline"] = _timeline(model, added, left_out)
     options = {"--set": sets, "--horizon": horizon_s is not None, "--event": added, "--without-event": left_out}
     origin = ", ".join(name for name, given in options.items() if given)
-    return knobs, model.with_fields(fields, origin=origin) if fields else model
+    changed = model
+    if fields:
+        with _collected(faults):
+            changed = model.with_fields(fields, origin=origin)
+    if faults and not any(path.partition(".")[0] in _HOLD_KNOBS for path in fields):
+        with _collected(faults):
+            resolve(knobs, model)  # else the knobs would be looked at only once everything else is right
+    if faults:
+        raise InputError(dict.fromkeys(faults))
+    return knobs, changed
+
+
+@contextmanager
+def _collected(faults: list[Fault]) -> Iterator[None]:
+    """Keep the faults of an error for later, so that all of them are reported at once."""
+    try:
+        yield
+    except InputError as error:
+        faults += error.faults
+
+
+def _timeline(model: Scenario, added: Iterable[str], left_out: Iterable[str]) -> list[dict[str, Any]]:
+    """Return a scenario's events without some kinds and with those of the command line."""
+    unknown = [
+        Finding(("--without-event",), "there is no such kind of event", kind, nearest(kind, EVENT_VALUES))
+        for kind in left_out
+        if kind not in EVENT_VALUES
+    ]
+    faults = list(located(unknown).faults)
+    more = []
+    for text in added:
+        with _collected(faults):
+            more.append(parse_event(text))
+    if faults:
+        raise InputError(faults)
+    return [event.model_dump(mode="json") for event in model.timeline if event.kind not in left_out] + more
 
 
 def parse_event(text: str) -> dict[str, Any]:

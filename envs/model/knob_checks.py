@@ -53,8 +53,11 @@ def check_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
     if all(smaller <= larger for (_, smaller), (_, larger) in pairwise(given)):
         return
     shown = ", ".join(f"{_RTO_WORDS[name]} {value:g} ms" for name, value in given)
-    top = given[-1]
-    way_out = f"with {top[0]}={top[1]:g} also give {' and '.join(f'{name} <= {top[1]:g}' for name, _ in given[:-1])}"
+    at = max(i for i, (_, limit) in enumerate(given) if any(limit < below for _, below in given[:i]))
+    top, below = given[at], given[:at]
+    way_out = f"with {top[0]}={top[1]:g} also give {' and '.join(f'{name} <= {top[1]:g}' for name, _ in below)}"
+    if at < len(given) - 1:
+        way_out += f", or {top[0]} >= {max(limit for _, limit in below):g}"
     way_out += "; a change takes each association down, so change one at a time"
     way_out += "".join(f"; {hint}" for name, value in given if (hint := in_command_units(KNOBS[name], value)))
     yield Finding((top[0],), f"`{RTO_RULE}` must hold", Shown(f"({shown})"), way_out)

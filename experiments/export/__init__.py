@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from signalstorm.envs.model.errors import ABSENT, Fault, Shown, wrong_input
+from signalstorm.envs.model.errors import ABSENT, Fault, InputError, Shown, wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.export import against as boxes
@@ -148,9 +148,8 @@ def _refuse(source: Source) -> None:
         raise wrong_input(rule, Shown(f"changes in {', '.join(source.altered)}"), way_out, file=source.origin)
     if source.differs:
         rule = "must be of the box that was compared, or the evidence does not hold for it"
-        raise wrong_input(
-            rule, Shown("; ".join(source.differs)), f"tune again from its setting; {way_out}", file=source.origin
-        )
+        again = f"tune again from its setting; {way_out}"
+        raise InputError(Fault(source.origin, None, "", f"{rule}: {one}", ABSENT, again) for one in source.differs)
     if not source.never_worse:
         worst = source.record.held_out.worst_ratio
         shown = ABSENT if worst is None else Shown(f"a worst ratio of {worst:.3f}")

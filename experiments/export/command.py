@@ -1,7 +1,10 @@
 """One line for a box."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
+
+from signalstorm.envs.model.knob_table import KnobValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +25,7 @@ class Command:
     """Units, times in ms and effects, in words."""
     confirm: tuple[str, ...] = ()
     """What was not found published, to be confirmed on the box before use."""
+    before: Mapping[str, KnobValue] = field(default_factory=dict)
+    """What is in force where it is entered, by knob; without those that are not known."""
+    after: Mapping[str, KnobValue] = field(default_factory=dict)
+    """What it sets, by knob; without those of the box's own default."""

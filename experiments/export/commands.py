@@ -1,6 +1,8 @@
 """The commands that take a box from one setting to another, each with what an operator must know of it."""
 
+import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, KnobValue
@@ -8,6 +10,7 @@ from signalstorm.envs.model.knobs import effective_queue
 from signalstorm.experiments.export.command import Command
 from signalstorm.experiments.export.core_commands import core_commands
 from signalstorm.experiments.export.releases import Release
+from signalstorm.experiments.imports.present import LINK_KNOBS
 from signalstorm.experiments.patience import fails_sooner
 
 Values = Mapping[str, KnobValue]
@@ -49,6 +52,10 @@ PSP_MODES = (
     "peer-server id {peer-server}",
     "psp instance {psp}",
 )
+BACK_OFF = "t3346_s"
+"""The knob of an MME's back-off timer."""
+BOX_T3346_S = 1500
+"""What a box has without the command (RCR-R17 p320) [s]."""
 _SCTP_COMMANDS = {
     "rto_min_ms": "sctp-rto-min",
     "rto_initial_ms": "sctp-rto-initial",
@@ -72,21 +79,75 @@ _ACTIONS = {
 }
 
 
-def commands(target: Values, other: Values, release: Release) -> list[Command]:
+def commands(
+    target: Values, other: Values, release: Release, *, back: bool = False, t3346_s: int | None = None
+) -> list[Command]:
     """Return the commands that set `target` where `other` is in force, in the order to enter them.
 
     At no time in between does the gate refuse with another back-off than that of one of the two settings.
 
+    Args:
+        target: The setting to reach.
+        other: The setting in force.
+        release: The release of the box.
+        back: Whether the commands undo those that led from `target` to `other`.
+        t3346_s: See `on_box`.
+
     Raises:
         InputError: If the release has no command for a value.
     """
+    now, then = on_box(target, other, t3346_s) if back else on_box(other, target, t3346_s)
+    before, after = (then, now) if back else (now, then)
+    timer = _t3346(after, before, release)
+    return [
+        replace(
+            command,
+            before={name: before[name] for name in command.knobs if name in before},
+            after={name: after[name] for name in command.knobs if name in after},
+        )
+        for command in _in_order(target, other, release, timer)
+    ]
+
+
+def _in_order(target: Values, other: Values, release: Release, timer: Iterator[Command]) -> list[Command]:
     beside = list(core_commands(target, other, release))
     if _is_sgsn(target):
-        # The links first: a higher rate of the gate on links that cannot carry it makes matters worse.
-        return [*_links(target, other), *beside, *_sgsn_gate(target)]
-    timers = [*beside, *_t3346(target, other, release), *_gtpc(target, other, release), *_diameter(target, other)]
+        gate = list(_sgsn_gate(target))
+        links = list(_links(target, other))
+        own = [*beside, *gate] if _refuses(target) else [*gate, *beside]
+        # Links that cannot carry what the gate lets through make matters worse: the gate first where its rate falls.
+        return [*own, *links] if gate_rate(target) < gate_rate(other) else [*links, *own]
+    timers = [*beside, *timer, *_gtpc(target, other, release), *_diameter(target, other)]
     gate = list(_gate(target, release))
     return [*timers, *gate] if _refuses(target) else [*gate, *timers]
+
+
+def on_box(present: Values, recommended: Values, t3346_s: int | None = None) -> tuple[Values, Values]:
+    """Return two settings with T3346 as it stands on the box before and after the commands, whether used or not.
+
+    The commands touch the timer only where the gate is to refuse with it. Where the gate does not, a setting's value
+    of it means nothing, and the box keeps its own.
+
+    Args:
+        present: The setting in force.
+        recommended: The setting that the commands lead to.
+        t3346_s: The timer on the box, where its configuration tells it although the gate does not use it [s].
+
+    Returns:
+        Both settings; ``t3346_s`` is absent where it is not known.
+    """
+    if _is_sgsn(present):  # its back-off is a range of minutes, and `t3346_s` no command of it
+        before, after = (
+            {name: value for name, value in one.items() if name != BACK_OFF} for one in (present, recommended)
+        )
+        return before, after
+    now = present.get(BACK_OFF, 0) if _refuses(present) else t3346_s
+    then = recommended.get(BACK_OFF, 0) if _refuses(recommended) else now
+    before, after = (
+        {name: value for name, value in one.items() if name != BACK_OFF} | ({} if known is None else {BACK_OFF: known})
+        for one, known in ((present, now), (recommended, then))
+    )
+    return before, after
 
 
 def not_exported(target: Values, other: Values) -> Iterator[str]:
@@ -101,8 +162,8 @@ def not_exported(target: Values, other: Values) -> Iterator[str]:
         elif not knob.exported and value != other.get(name, value):
             how = "the target vdra writes it" if knob.element == "dra" else "set it by hand"
             yield f"{name} = {knob.text(value)} is not written here, {how}: {knob.command}"
-    if target.get("t3346_s", 0) and not _refuses(target):
-        yield "t3346_s is left out: it has no effect unless nop_action is reject-congestion"
+    if not _is_sgsn(target) and not _refuses(target) and (target.get(BACK_OFF) or _refuses(other)):
+        yield "t3346_s stays as it is on the box: it has no effect unless nop_action is reject-congestion"
 
 
 def _gate(target: Values, release: Release) -> Iterator[Command]:
@@ -149,6 +210,12 @@ def _is_sgsn(values: Values) -> bool:
     return "rto_max_ms" in values
 
 
+def gate_rate(values: Values) -> float:
+    """Return the gate's rate [1/s]; infinite where it is off."""
+    rate = values.get("nop_rate", OFF)
+    return math.inf if isinstance(rate, str) else float(rate)
+
+
 def _sgsn_gate(target: Values) -> Iterator[Command]:
     rate = target.get("nop_rate")
     if target.get("t3346_s", 0):
@@ -184,7 +251,7 @@ def _sgsn_gate(target: Values) -> Iterator[Command]:
 
 def _links(target: Values, other: Values) -> Iterator[Command]:
     """Yield the commands of one PSP, in an order in which RTO-min <= RTO-initial <= RTO-max holds after each."""
-    changed = [name for name in (*RTO_NAMES, _RETRANSMISSIONS, _SACK_PERIOD) if _differs(target, other, name)]
+    changed = [name for name in LINK_KNOBS if _differs(target, other, name)]
     if not changed:
         return
     limits = [name for name in RTO_NAMES if name in changed]
@@ -192,8 +259,8 @@ def _links(target: Values, other: Values) -> Iterator[Command]:
     raised = [name for name in reversed(limits) if name not in lowered]
     source = "StarOS Command Line Interface Reference, PSP configuration mode"
     effect = (
-        "SERVICE-AFFECTING: the association is taken down and set up again, one PSP at a time: repeat this block "
-        "for each, and go on once it is in service",
+        "SERVICE-AFFECTING: the association is taken down and set up again, which will most likely end all sessions on "
+        "its peer server; one PSP at a time: go on once it is in service",
         *(f"WARNING: {sentence}" for sentence in fails_sooner(target, other)),
     )
     yield Command("mme", PSP_MODES, "no associate", (), source, effect)
@@ -213,23 +280,27 @@ def _links(target: Values, other: Values) -> Iterator[Command]:
         yield _sack_period(round(_number(target, _SACK_PERIOD)))
     for name in [*lowered, *raised]:
         value, knob = round(_number(target, name)), KNOBS[name]
-        units = round(value / knob.command_unit)
-        notes = (f"{units} units of {knob.command_unit:g} ms = {value} ms",)
+        form, notes = _in_units(value, fine=name == "rto_min_ms")
         doubts = ("the range, which is not published for a PSP",) if name == "rto_initial_ms" else ()
-        yield Command("mme", PSP_MODES, f"{_SCTP_COMMANDS[name]} {units}", (name,), knob.source, notes, doubts)
+        yield Command("mme", PSP_MODES, f"{_SCTP_COMMANDS[name]} {form}", (name,), knob.source, notes, doubts)
     yield Command("mme", PSP_MODES, "associate asp instance {asp}", (), source)
 
 
+def _in_units(value_ms: int, *, fine: bool) -> tuple[str, tuple[str]]:
+    """Return a time as its command has it, and a note; in 100 ms, or in 10 ms where that is needed and `fine`."""
+    unit_ms = 10 if fine and value_ms % 100 else 100
+    units = round(value_ms / unit_ms)
+    return f"{'units-10ms ' if unit_ms == 10 else ''}{units}", (f"{units} units of {unit_ms} ms = {value_ms} ms",)
+
+
 def _sack_period(period_ms: int) -> Command:
-    """Return the command for the period of acknowledgements, in 100 ms where it is a multiple of that."""
-    whole = period_ms % 100 == 0
-    units, unit_ms = (period_ms // 100, 100) if whole else (period_ms // 10, 10)
+    """Return the command for the period of acknowledgements."""
+    form, notes = _in_units(period_ms, fine=True)
     doubts = ["that the STP is set alike: this line sets the box's own end, and what RTO must exceed is the STP's"]
     if period_ms == 0:
         doubts.append("that 0 means at once: in an SCTP template the box takes it for 10 ms")
-    line = f"sctp-sack-period {'' if whole else 'units-10ms '}{units}"
-    notes = (f"{units} units of {unit_ms} ms = {period_ms} ms",)
-    return Command("mme", PSP_MODES, line, (_SACK_PERIOD,), KNOBS[_SACK_PERIOD].source, notes, tuple(doubts))
+    source = KNOBS[_SACK_PERIOD].source
+    return Command("mme", PSP_MODES, f"sctp-sack-period {form}", (_SACK_PERIOD,), source, notes, tuple(doubts))
 
 
 def _gate_doubts(release: Release) -> Iterator[str]:
@@ -244,32 +315,35 @@ def _gate_doubts(release: Release) -> Iterator[str]:
 
 
 def _t3346(target: Values, other: Values, release: Release) -> Iterator[Command]:
-    if not _refuses(target):
-        if _refuses(other) and release.has_t3346:
-            notes = (
-                f"t3346_s goes back to the box's own 1500 s = 1500000 ms. Changed: live. Seen in: {_T3346_SOURCE}.",
-            )
-            doubts = ("the value before the change, if it was not the default: show mme-service all",)
-            yield Command("mme", _MME, "default emm t3346-timeout", (), _T3346_SOURCE, notes, doubts)
-        return
-    value = round(_number(target, "t3346_s", default=0))
-    if _refuses(other) and value == other.get("t3346_s", 0):
+    """Yield the command for the timer as it stands on the box, see `on_box`.
+
+    A gate that begins to refuse gets its timer in any case: it must not hang on what the box was thought to have.
+    """
+    value = target.get(BACK_OFF)
+    begins = _refuses(target) and not _refuses(other)
+    if value == other.get(BACK_OFF) and not begins:
         return
     if not release.has_t3346:
-        if value:
+        if value and _refuses(target):
             rule = f"must be 0 in release {release.number}, which has no `emm t3346-timeout` (new in 17.0)"
-            raise wrong_input(rule, value, "leave the knob out of the search, or export for 17", key="t3346_s")
+            raise wrong_input(rule, value, "leave the knob out of the search, or export for 17", key=BACK_OFF)
         return
+    if value is None or (value == BOX_T3346_S and not _refuses(target)):
+        notes = (f"the box's own {BOX_T3346_S} s = {1000 * BOX_T3346_S} ms",)
+        doubts = () if value else ("the value before the change, if it was not the default: show mme-service all",)
+        yield Command("mme", _MME, "default emm t3346-timeout", (BACK_OFF,), _T3346_SOURCE, notes, doubts)
+        return
+    seconds = round(float(value))
     yield Command(
         "mme",
         _MME,
-        KNOBS["t3346_s"].command.format(t3346_s=value),
-        ("t3346_s",),
+        KNOBS[BACK_OFF].command.format(t3346_s=seconds),
+        (BACK_OFF,),
         _T3346_SOURCE,
-        (f"{value} s = {1000 * value} ms, sent within 10 % either way; needs a licence (RCR-R17 p318)",),
+        (f"{seconds} s = {1000 * seconds} ms, sent within 10 % either way; needs a licence (RCR-R17 p318)",),
         (
             "that refusals from the gate's full queue carry this back-off",
-            *(() if value else ("that 0 means that no back-off is sent",)),
+            *(() if seconds else ("that 0 means that no back-off is sent",)),
         ),
     )
 

@@ -34,6 +34,10 @@ class Association:
     values: Mapping[str, KnobValue]
     """What is in force on it, by knob."""
 
+    def __str__(self) -> str:
+        psp, server, domain = (self.names[key] for key in ("psp", "peer-server", "ss7-domain"))
+        return f"PSP {psp} of peer server {server} in SS7 domain {domain}"
+
 
 @dataclass(frozen=True)
 class Source:
@@ -54,6 +58,8 @@ class Source:
     differs: tuple[str, ...] = ()
     """Where the box is set otherwise than the setting that the search compared with, in words."""
 
+    t3346_s: int | None = None
+    """The back-off timer on the box, whether its gate uses it or not, where its configuration is known [s]."""
     changed_files: tuple[str, ...] = ()
     """Files of the search beside the recommendation that are not as it wrote them."""
 

@@ -13,12 +13,22 @@ from itertools import groupby
 
 from signalstorm import __version__
 from signalstorm.envs.model.errors import ABSENT, Finding, located
-from signalstorm.envs.model.knob_table import KNOBS
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.export.command import Command
-from signalstorm.experiments.export.commands import NAMES, PSP_MODES, Values, commands, not_exported
+from signalstorm.experiments.export.commands import (
+    BACK_OFF,
+    NAMES,
+    PSP_MODES,
+    Values,
+    commands,
+    gate_rate,
+    not_exported,
+    on_box,
+)
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.source import Source
+from signalstorm.experiments.imports.present import LINK_KNOBS
 
 SETTING, ROLLBACK = "staros.cfg", "staros-rollback.cfg"
 """The files for the MME."""
@@ -54,14 +64,11 @@ def plan(source: Source, release: Release) -> dict[str, list[Command]]:
 
 def _commands(source: Source, release: Release, *, back: bool) -> list[Command]:
     """Return the commands there or back; those of links once per association, by what is in force on it."""
-    target, other = (source.present, source.recommended) if back else (source.recommended, source.present)
-    found = commands(target, other, release)
+    found = _between(source, source.present, release, back=back)
     if not source.associations:
         return found
     links: list[Command] = []
     for one in source.associations:
-        own: dict[str, Values] = {"there": {**source.present, **one.values}, "back": source.recommended}
-        now, then = (own["back"], own["there"]) if back else (own["there"], own["back"])
         blanks = {key: f"{{{key}}}" for key in NAMES} | dict(one.names)
         links += [
             replace(
@@ -69,10 +76,23 @@ def _commands(source: Source, release: Release, *, back: bool) -> list[Command]:
                 modes=tuple(mode.format_map(blanks) for mode in command.modes),
                 line=command.line.format_map(blanks),
             )
-            for command in commands(then, now, release)
+            for command in _between(source, {**source.present, **one.values}, release, back=back)
             if command.modes == PSP_MODES
         ]
-    return [*links, *(command for command in found if command.modes != PSP_MODES)]
+    others = [command for command in found if command.modes != PSP_MODES]
+    gate_first = bool(links) and _falls(source, back=back)
+    return [*others, *links] if gate_first else [*links, *others]
+
+
+def _falls(source: Source, *, back: bool) -> bool:
+    """Tell whether the gate's rate falls, so that it comes before the links."""
+    target, other = (source.present, source.recommended) if back else (source.recommended, source.present)
+    return gate_rate(target) < gate_rate(other)
+
+
+def _between(source: Source, present: Values, release: Release, *, back: bool) -> list[Command]:
+    target, other = (present, source.recommended) if back else (source.recommended, present)
+    return commands(target, other, release, back=back, t3346_s=source.t3346_s)
 
 
 def files(source: Source, release: Release, names: Mapping[str, str]) -> dict[str, str]:
@@ -120,14 +140,14 @@ def _file(source: Source, release: Release, names: Mapping[str, str], todo: Sequ
     head = [
         *_head(source, release, todo, names, back=back),
         "",
-        *difference(target, other),
+        *_difference(source, back=back),
         *not_exported(target, other),
     ]
     text = list(remarks(head))
     if not todo:
         text += remarks(["", "Nothing to change on this box."])
     for block in _blocks(todo):
-        text += remarks(["", *(remark for command in block for remark in _about(command, source, target, other))])
+        text += remarks(["", *(remark for command in block for remark in _about(command, source))])
         text += _entered(block, names)
     return "\n".join(text) + "\n"
 
@@ -147,7 +167,14 @@ def _head(
     if not back:
         yield f"Verdict: {source.record.verdict}"
     yield f"StarOS release: {release.number or 'not named; the forms are those of 17 and later'}"
-    yield "Load this as a file. Where lines are pasted instead, leave out the remarks (lines that begin with #)."
+    blocks = {command.modes for command in todo if _is_link(command)}
+    if len(blocks) > 1:
+        yield (
+            "DO NOT LOAD THIS AS A FILE: it takes associations down, one by one. Enter block by block, without the "
+            "remarks (lines that begin with #), and go on only once the association of the last block is in service."
+        )
+    else:
+        yield "Load this as a file. Where lines are pasted instead, leave out the remarks (lines that begin with #)."
     missing = [key for key in _needed(todo) if key not in names]
     if missing:
         yield "FILL IN FIRST, at < >: " + ", ".join(f"{NAMES[key]} ({key})" for key in missing)
@@ -155,31 +182,65 @@ def _head(
         yield "Save the present configuration first. The file with rollback in its name goes back to it."
 
 
-def difference(target: Values, other: Values) -> Iterator[str]:
-    """Yield what changes and what stays, a sentence part for each knob."""
+def difference(
+    target: Values, other: Values, links: Mapping[str, tuple[Values, Values]] | None = None
+) -> Iterator[str]:
+    """Yield what changes and what stays, a sentence part for each knob.
+
+    Args:
+        target: The setting to reach, as `on_box` returns it.
+        other: The setting in force, likewise.
+        links: What each association is to have and has, by its name in words; None: one setting holds for all.
+    """
+    pairs = {"": (target, other)}
     names = [name for name in KNOBS if name in target or name in other]
-    changed = [name for name in names if target.get(name) != other.get(name)]
-    yield "What changes:" if changed else "What changes: nothing"
-    for name in changed:
-        old, new = (KNOBS[name].text(values[name]) if name in values else "not set" for values in (other, target))
-        yield f"  {name}: {old} -> {new}"
-    yield "What stays: " + (
-        ", ".join(f"{n} {KNOBS[n].text(target[n])}" for n in names if n not in changed) or "nothing"
-    )
+    own = LINK_KNOBS if links else ()
+    rows = [
+        f"  {name}: {text(name, old)} -> {text(name, new)}{f' on {where}' if where else ''}"
+        for name in names
+        for where, (then, now) in (links or pairs if name in own else pairs).items()
+        if (old := now.get(name)) != (new := then.get(name))
+    ]
+    yield "What changes:" if rows else "What changes: nothing"
+    yield from rows
+    stays = [n for n in names if not any(row.startswith(f"  {n}: ") for row in rows)]
+    yield "What stays: " + (", ".join(f"{n} {text(n, target.get(n))}" for n in stays) or "nothing")
 
 
-def _about(command: Command, source: Source, target: Values, other: Values) -> Iterator[str]:
+def text(name: str, value: KnobValue | None) -> str:
+    """Return a knob's value in words; None: it has none of its own."""
+    if value is None:
+        return "the box's own" if name == BACK_OFF else "not set"
+    return KNOBS[name].text(value)
+
+
+def _difference(source: Source, *, back: bool) -> Iterator[str]:
+    now, then = on_box(source.present, source.recommended, source.t3346_s)
+    links = {str(one): ({**now, **one.values}, then) for one in source.associations}
+    if back:
+        yield from difference(now, then, links)
+    else:
+        yield from difference(then, now, {where: (there, here) for where, (here, there) in links.items()})
+
+
+def _about(command: Command, source: Source) -> Iterator[str]:
+    before, after = command.before, command.after
     for name in command.knobs:
         knob = KNOBS[name]
-        was = f" (before: {knob.text(other[name])})" if name in other and other[name] != target.get(name) else ""
-        value = knob.text(target[name]) if name in target else "default"
-        yield f"{name} = {value}{was}. Changed: {knob.change}. Seen in: {command.source}."
-    if command.knobs and all(name in target and target[name] == other.get(name) for name in command.knobs):
+        was = f" (before: {knob.text(before[name])})" if name in before and before[name] != after.get(name) else ""
+        yield f"{name} = {text(name, after.get(name))}{was}. Changed: {knob.change}. Seen in: {command.source}."
+    if command.knobs and all(name in after and after[name] == before.get(name) for name in command.knobs):
         yield "  changes nothing: this is in force already, and may be left out"
+    if command.modes == PSP_MODES and not command.knobs and command.notes:
+        yield "  this block is for one PSP: repeat it for each"
     yield from (f"  {note}" for note in command.notes)
-    if "nop_rate" in command.knobs and not isinstance(target["nop_rate"], str):
-        yield f"  {_share(target['nop_rate'], source.imsimgr_instances)}"
+    if "nop_rate" in command.knobs and not isinstance(after["nop_rate"], str):
+        yield f"  {_share(after['nop_rate'], source.imsimgr_instances)}"
     yield from (f"  CONFIRM ON BOX: {doubt}" for doubt in command.confirm)
+
+
+def _is_link(command: Command) -> bool:
+    return len(command.modes) == len(PSP_MODES) and command.modes[0].startswith("ss7-routing-domain")
 
 
 def _share(rate: float, instances: int | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from signalstorm.envs.model.errors import InputError, wrong_input
+from signalstorm.envs.model.errors import Fault, InputError, wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, KnobValue
 from signalstorm.envs.model.knobs import resolve
 from signalstorm.envs.model.scenario import Scenario
@@ -76,6 +76,7 @@ def present(
     for kind in chosen:
         if kind not in SELECTORS:
             raise wrong_input("is no kind of object that can be chosen", kind, nearest(kind, SELECTORS), file="--name")
+    _check_there(configuration, chosen)
     found: dict[str, Found] = {}
     troubles: list[Trouble] = []
     found |= _gate(configuration, access)
@@ -199,6 +200,26 @@ def _held(configuration: Configuration, knob: str, names: Mapping[str, str]) -> 
     return Trouble("differs", lines, knob, f"differs between the objects of kind {kind} ({said})", way_out, (knob,))
 
 
+def _check_there(configuration: Configuration, names: Mapping[str, str]) -> None:
+    """Refuse a choice of which the file has no object: everything that it holds would be left out without a word.
+
+    Raises:
+        InputError: With each such choice, and the objects that are there.
+    """
+    wrong = []
+    for kind, wanted in names.items():
+        objects = configuration.objects(kind)
+        if not any(all(_named(modes, other, names[other], name) for other in names) for name, modes in objects.items()):
+            beside = [f"{other}={names[other]}" for other in names if other != kind]
+            rule = (
+                f"must name an object of {configuration.file}{' together with ' if beside else ''}{', '.join(beside)}"
+            )
+            way_out = f"there are: {', '.join(objects)}" if objects else f"it has no {kind}; leave the choice out"
+            wrong.append(Fault("--name", None, kind, rule, wanted, way_out))
+    if wrong:
+        raise InputError(wrong)
+
+
 def _stated(configuration: Configuration, knob: str) -> Found | Trouble | None:
     """Return a knob that lines anywhere set, all to one value."""
     lines = [s for s in configuration.effective() if knob in s.values]
@@ -215,7 +236,7 @@ def _stated(configuration: Configuration, knob: str) -> Found | Trouble | None:
 def _named(modes: Modes, kind: str, wanted: str, name: str) -> bool:
     """Tell whether an object lies in, or is, the chosen one; objects without such a parent are not concerned."""
     own = [mode.name for mode in modes if mode.kind == kind]
-    return not own or wanted in (own[0], name)
+    return not own or wanted == own[0] or (modes[-1].kind == kind and wanted == name)
 
 
 def is_mme_side(configuration: Configuration, modes: Modes) -> bool:

@@ -65,7 +65,7 @@ def _limits(configuration: Configuration) -> Iterator[Trouble]:
         shown = ", ".join(f"{_RTO_WORDS[n]} {v:g} ms{'' if n in said else ' by default'}" for n, v in order)
         top = said.get("rto_max_ms")
         way_out = "see on the box which of them is in force"
-        if top is not None:
+        if top is not None and known["rto_max_ms"] < max(high for _, high in order):
             units = round(float(top.values["rto_max_ms"]) / 100)
             way_out = (
                 f"which is meant: sctp-rto-max {units} counts in 100 ms and is {units / 10:g} s; "

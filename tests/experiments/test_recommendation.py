@@ -52,8 +52,15 @@ def test_all_faults_are_named_at_once(record: Recommendation, tmp_path: Path) ->
 
 def test_an_illegal_setting_is_refused(record: Recommendation, tmp_path: Path) -> None:
     path = _changed(record, tmp_path, recommended={"nop_rate": 400, "nop_wait_s": 5, "nop_queue": 2500})
-    with pytest.raises(InputError, match="nop_rate <= nop_queue <= nop_rate"):
+    with pytest.raises(InputError, match="nop_rate <= nop_queue <= nop_rate") as refused:
         load(path)
+    (fault,) = refused.value.faults
+    assert fault.key == "recommended.nop_queue"
+    assert str(fault).count("but got") == 1
+    two = _changed(record, tmp_path, recommended={"nop_rate": 40, "nop_wait_s": 99})
+    with pytest.raises(InputError) as refused:
+        load(two)
+    assert {fault.key for fault in refused.value.faults} == {"recommended.nop_rate", "recommended.nop_wait_s"}
 
 
 @pytest.mark.parametrize(

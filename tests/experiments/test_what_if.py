@@ -38,3 +38,22 @@ def test_an_event_without_a_value() -> None:
 def test_an_unknown_link_is_refused() -> None:
     with pytest.raises(InputError, match="slc9"):
         what_if("incident-2014", [], events=["link_down:stp2/slc9@10"])
+
+
+def test_faults_of_every_option_come_at_once() -> None:
+    for sets, keys in (
+        (["rto_max_ms=500"], ["convergence.count_from_s", "rto_max_ms"]),
+        (["nop_rate=40"], ["nop_rate", "convergence.count_from_s"]),
+    ):
+        with pytest.raises(InputError) as refused:
+            what_if("incident-2014", sets, horizon_s=100)
+        assert [fault.key for fault in refused.value.faults] == keys
+    with pytest.raises(InputError) as refused:
+        what_if("incident-2014", ["nop_rat=1"], events=["link_dow:stp1@60", "link_down"], without=["reset"])
+    assert [fault.key for fault in refused.value.faults] == ["nop_rat", "--without-event", "--event", "--event"]
+
+
+def test_a_knob_of_an_element_that_a_faulty_field_would_bring_is_not_blamed() -> None:
+    with pytest.raises(InputError) as refused:
+        what_if("lab-pcrf", ["dra_peer_limit_per_s=100", "topology.dra.rate_per_s=-1"], horizon_s=100)
+    assert not any("has no dra" in fault.rule for fault in refused.value.faults)

@@ -53,6 +53,7 @@ _NUMBERS = [
     ("psp", r"sctp-rto-max (\d+)", "rto_max_ms", 100, 5, 1200, 1),
     ("psp", r"sctp-rto-initial (\d+)", "rto_initial_ms", 100, 1, 1200, 1),
     ("psp", r"sctp-rto-min (\d+)", "rto_min_ms", 100, 1, 50, 1),
+    ("psp", r"sctp-rto-min units-10ms (\d+)", "rto_min_ms", 10, 1, 500, 1),
     ("psp", r"sctp-sack-period (\d+)", "sack_period_ms", 100, 0, 5, 1),
     ("psp", r"sctp-sack-period units-10ms (\d+)", "sack_period_ms", 10, 0, 50, 1),
     ("psp", r"sctp-max-assoc-retx (\d+)", "max_assoc_retx", 1, 0, 255, 1),

@@ -143,6 +143,14 @@ def test_half_a_second_or_five() -> None:
     assert values(found, "eps") == MME
 
 
+def test_a_limit_out_of_order_below_rto_max_asks_nothing_about_units() -> None:
+    found = parsed(RUNNING.replace("sctp-rto-initial 30", "sctp-rto-initial 30\n        sctp-rto-min 40"))
+    with pytest.raises(InputError, match="RTO-min 4000 ms, RTO-initial 3000 ms") as refused:
+        values(found, "gprs")
+    assert "counts in 100 ms" not in str(refused.value)
+    assert "see on the box" in str(refused.value).lower()
+
+
 def test_into_a_scenario() -> None:
     sgsn = present.into(parsed(RUNNING), load("incident-2014"))
     assert dict(sgsn.present) == SGSN
@@ -193,3 +201,19 @@ def test_what_an_mme_of_release_10_asks_of_the_sgw() -> None:
     own = "  context c\n    sgw-service s\n      ddn throttle arp-watermark 9 rate-limit 100 time-factor 10 "
     own += "throttle-factor 10 increment-factor 10 throttle-time-sec 5 stab-time-sec 5\n    exit\n  exit\n"
     assert values(parsed(profile.format(own)), "eps")["ddn_factor_percent"] == 10
+
+
+def test_a_choice_of_which_there_is_no_object_is_refused() -> None:
+    """Its values would be left out without a word; a PSP is not to be taken from another peer server, either."""
+    more = "    peer-server id 4\n      psp instance 7\n        sctp-rto-max 50\n      #exit\n    #exit\n"
+    box = parsed(RUNNING.replace("    peer-server id 2\n", f"{more}    peer-server id 2\n"))
+    assert present.present(box, "gprs", {"psp": "7"})["rto_max_ms"].value == 5000
+    assert present.present(box, "gprs", {"psp": "4", "peer-server": "2"})["rto_max_ms"].value == 60_000
+    for names, said in (
+        ({"psp": "9"}, r"--name: psp: must name an object of box.cfg, but got '9'\. There are: 7, 1, 4\."),
+        ({"psp": "4", "peer-server": "4"}, r"psp: must .*box.cfg together with peer-server=4, but got '4'"),
+    ):
+        with pytest.raises(InputError, match=said):
+            present.present(box, "gprs", names)
+    with pytest.raises(InputError, match=r"psp: .*It has no psp; leave the choice out"):
+        present.present(parsed(f"config\n  {SGSN_LINE}\nend\n"), "gprs", {"psp": "1"})
