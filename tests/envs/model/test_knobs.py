@@ -350,7 +350,7 @@ def test_rto_limits_out_of_order_are_refused_in_milliseconds() -> None:
         "a change takes each association down, so change one at a time."
     )
     assert "RTO-initial 300 ms, RTO-max" not in message({"rto_min_ms": 500, "rto_initial_ms": 300})
-    with pytest.raises(InputError, match=r"rto_initial_ms: .*With rto_initial_ms=3000 .* rto_min_ms <= 3000, or rto_initial"):
+    with pytest.raises(InputError, match=r"rto_initial_ms: .*With .*=3000 .* rto_min_ms <= 3000, or rto_initial"):
         resolve(validate({"rto_min_ms": 5000}), load("incident-2014"))
     assert "(RTO-min 500 ms, RTO-initial 300 ms)" in message({"rto_min_ms": 500, "rto_initial_ms": 300})
     legal = {"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}
