@@ -10,6 +10,7 @@ from typing import Any
 from signalstorm.agents.policy import Policy, Shape
 from signalstorm.envs.model.errors import ABSENT, InputError, Shown, wrong_input
 from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.model.wording import installing
 from signalstorm.envs.options import Options
 
 FORMAT = 1
@@ -112,7 +113,7 @@ def _policy(content: bytes, facts: Mapping[str, Any], folder: Path) -> Policy:
         from safetensors import SafetensorError
         from safetensors.numpy import load as from_bytes
     except ModuleNotFoundError as error:
-        rule, way_out = f"needs {error.name}, which this installation lacks", "pip install 'signalstorm[rl]'"
+        rule, way_out = f"needs {error.name}, which this installation lacks", installing("rl")
         raise wrong_input(rule, ABSENT, f"install it with {way_out}", file=str(folder)) from None
     try:
         known = facts["shape"]

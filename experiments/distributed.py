@@ -13,6 +13,7 @@ from typing import Any, Self
 from signalstorm.envs.model.errors import ABSENT, wrong_input
 from signalstorm.envs.model.metrics import Outcomes
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.wording import installing
 from signalstorm.experiments.engines import Part, Settings, Told, cut, stitch
 from signalstorm.experiments.evaluate import Evaluation, StormSet, evaluate
 
@@ -42,7 +43,7 @@ class Cluster:
         try:
             import ray
         except ImportError:
-            way_out = "install it with pip install 'signalstorm[distributed]', or use --engine local"
+            way_out = f"install it with {installing('distributed')}, or use --engine local"
             raise wrong_input("needs Ray, which this installation lacks", ABSENT, way_out, key="--engine") from None
         self._ray = ray
         self._own = not ray.is_initialized()

@@ -22,6 +22,7 @@ from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from signalstorm.envs.model.errors import ABSENT, wrong_input
+from signalstorm.envs.model.wording import installing
 from signalstorm.experiments.study_file import Sampler
 
 PENALTY = 10.0
@@ -81,7 +82,7 @@ def check_installed(kind: str) -> None:
         raise wrong_input(
             rule,
             ABSENT,
-            f"install it with pip install 'signalstorm[{extras}]', or choose another sampler",
+            f"install it with {installing(extras)}, or choose another sampler",
             key="sampler",
         )
 

@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from signalstorm.envs.model.errors import InputError, wrong_input
+from signalstorm.envs.model.wording import installing
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -56,7 +57,7 @@ def open_storage(url: str | None, journal: Path) -> BaseStorage:
         raise
     except Exception as error:  # each database has errors of its own
         first = str(error).partition("\n")[0]
-        way_out = "check the URL; drivers come with pip install 'signalstorm[distributed]'"
+        way_out = f"check the URL; drivers come with {installing('distributed')}"
         raise wrong_input(f"cannot be opened ({first})", url, way_out, key="--storage") from None
 
 

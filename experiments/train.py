@@ -25,6 +25,7 @@ from signalstorm.envs.loop import Loop
 from signalstorm.envs.model import scenario_file, validation, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, RunError, located, wrong_input
 from signalstorm.envs.model.metrics import outcomes
+from signalstorm.envs.model.wording import installing
 from signalstorm.envs.options import Options
 from signalstorm.envs.registry import options_of, resolve_id
 from signalstorm.experiments.evaluate import StormSet
@@ -205,7 +206,7 @@ def library() -> Any:
         return import_module("signalstorm.agents.ppo")
     except ImportError as error:
         rule = f"training needs {error.name}, which this installation lacks"
-        raise wrong_input(rule, ABSENT, "install it with pip install 'signalstorm[rl]'") from None
+        raise wrong_input(rule, ABSENT, f"install it with {installing('rl')}") from None
 
 
 def _claim(run: RunFolder, environment: Environment, file: TrainingFile) -> None:

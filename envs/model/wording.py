@@ -2,6 +2,8 @@
 
 import difflib
 import re
+import shlex
+import sys
 from collections.abc import Iterable
 
 _UNIT = re.compile(r"_(per_s|s|ms|share)$")
@@ -21,6 +23,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     names = list(known)
     close = closest(word, names)
     return f"did you mean {close}?" if close else f"one of: {', '.join(names)}"
+
+
+def installing(extras: str) -> str:
+    """Return the command that installs extras beside this package, by the pip of the Python that is running."""
+    return f"{shlex.quote(sys.executable or 'python')} -m pip install 'signalstorm[{extras}]'"
 
 
 def amount(value: float) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.wording import installing
 from signalstorm.experiments.serve.sources import Sources
 
 _THREADS = 48
@@ -42,7 +43,7 @@ class Page:
                 must be there is missing, or the port is taken.
         """
         if missing := [name for name in _NEEDED if find_spec(name) is None]:
-            way_out = "install it with: pip install 'signalstorm[web]'"
+            way_out = f"install it with: {installing('web')}"
             raise wrong_input(f"the page needs {' and '.join(missing)}", way_out=way_out, key="serve")
         sources = Sources(scenarios, runs)
         if check_runs:

@@ -1,6 +1,8 @@
 """``tune --target training`` from the command line."""
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,7 +56,7 @@ def test_without_the_extra_there_is_one_message(
     assert code == 2
     assert err == (
         "signalstorm: training needs torch, which this installation lacks. "
-        "Install it with pip install 'signalstorm[rl]'.\n"
+        f"Install it with {shlex.quote(sys.executable)} -m pip install 'signalstorm[rl]'.\n"
     )
     assert not out_folder.exists()
 
