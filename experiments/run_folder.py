@@ -33,6 +33,8 @@ _PACKAGES = ("numpy", "numba", "llvmlite", "pydantic", "optuna")
 """Packages on which results depend."""
 _FREE = ("name", "trials", "limits.seconds", "limits.stagnation")
 """Keys of a study that may differ when it is taken up again."""
+_TRIES, _PAUSE_S = 5, 0.02
+"""How often a lock is tried, and the pause between [s]: who looks whether a folder is held locks it for a moment."""
 
 Study = Mapping[str, Any]
 """Everything that decides what a study finds, in JSON's own types."""
@@ -182,6 +184,20 @@ class RunFolder:
         raise wrong_input(rule, asked, way_out, file=str(self.path))
 
 
+def is_held(folder: Path) -> bool | None:
+    """Tell whether a process is running in a run's folder; None where there are no locks that say so."""
+    try:
+        import fcntl
+
+        with (folder / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (BlockingIOError, FileNotFoundError) as error:
+        return isinstance(error, BlockingIOError)
+    except (ImportError, OSError):
+        return None
+    return False
+
+
 def installed_versions() -> dict[str, str | None]:
     """Return the versions of this package, of Python, of the machine and of what results depend on."""
     found: dict[str, str | None] = {
@@ -224,13 +240,16 @@ def _try_lock(file: IO[str]) -> bool:
         import fcntl
     except ImportError:
         return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # a file system without locks
-    return True
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE_S)
+        except OSError:
+            return True  # a file system without locks
+        else:
+            return True
+    return False
 
 
 def _not_writable(path: Path, error: OSError) -> Exception:

@@ -100,7 +100,7 @@ def _link_map(scenario: ScenarioName, series: Series) -> Figure:
         {
             "type": "heatmap", "x": (time_s / length_s).round(4).tolist(), "y": list(links), "z": shares, "zmin": 0,
             "zmax": 1, "colorscale": [[0, LIGHT["grid"]], [1, LIGHT["ink"]]], "ygap": 2,
-            "colorbar": {"title": {"text": "share of storms", "side": "right"}, "thickness": 12},
+            "colorbar": {"title": {"text": "share of storms", "side": "right"}, "thickness": 12, "tickformat": ".0%"},
             "hovertemplate": "%{y} at %{x:.4~g} " + unit + ": %{z:.0%} of the storms<extra></extra>",
         }
     ]  # fmt: skip

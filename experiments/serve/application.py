@@ -15,16 +15,19 @@ from signalstorm.experiments.serve import answers, layout
 from signalstorm.experiments.serve.announcements import Announcements
 from signalstorm.experiments.serve.controls import controls, targets, timeline
 from signalstorm.experiments.serve.downloads import content, names
+from signalstorm.experiments.serve.events import EventForm, RefusedEventError, read_event
 from signalstorm.experiments.serve.guard import MistakeError, guard
 from signalstorm.experiments.serve.moves import ELSEWHERE, RefusedMoveError, changed, knob_text, read_move
 from signalstorm.experiments.serve.sources import Opened, Sources
 from signalstorm.experiments.serve.storms import Storms
 from signalstorm.experiments.serve.sweep_view import sweep_view
+from signalstorm.experiments.what_if import EVENT_VALUES
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _ASSETS = Path(__file__).parent / "assets"
+_NO_EVENT = "This is not an event of the what-if page."
 _PAGE = "signalstorm"
 """The name of the page's own functions in the browser, see assets/page.js."""
 
@@ -125,6 +128,26 @@ class _Answerer:
         ]
         return found, layout.table(rows), said
 
+    def add(
+        self, _clicks: Any, kind: Any, target: Any, time: Any, value: Any, options: Any, kept: Any, source: Any
+    ) -> tuple[Any, ...]:
+        """Add an event to those listed, ticked, or say why not."""
+        fields = ["" if text is None else text for text in (kind, target, time, value)]
+        try:
+            known = [option["value"] for option in options]
+            removed = [int(each) for each in known if "@" not in each and each not in kept]
+            ticked = read_move({"source": source, "removed": removed, "added": [each for each in kept if "@" in each]})
+        except (TypeError, ValueError, KeyError):
+            raise BadRequest(_NO_EVENT) from None
+        if kind not in EVENT_VALUES or not all(isinstance(text, str) for text in fields):
+            raise BadRequest(_NO_EVENT)
+        try:
+            text, words = read_event(self._opened(source).scenario, ticked, EventForm(*fields))
+        except RefusedEventError as refused:
+            return no_update, no_update, f"Not added. {refused}"
+        listed = options if text in known else [*options, {"label": words, "value": text}]
+        return listed, kept if text in kept else [*kept, text], ""
+
     def announce(self, _ticks: Any) -> str:
         """Return what the model says while somebody waits: that it is compiled."""
         return self.announcements.latest
@@ -173,6 +196,12 @@ def _on_server(app: Dash, answerer: _Answerer) -> None:
     app.callback(
         Output("answer", "data"), Output("table", "children"), Output("diagnosis", "children"), Input("move", "data")
     )(_or_mistake(answerer.answer))
+    app.callback(
+        Output("events", "options", allow_duplicate=True), Output("events", "value", allow_duplicate=True),
+        Output("event-refused", "children"), Input("event-add", "n_clicks"), State("event-kind", "value"),
+        State("event-target", "value"), State("event-time", "value"), State("event-value", "value"),
+        State("events", "options"), State("events", "value"), State("source", "value"), prevent_initial_call=True,
+    )(_or_mistake(answerer.add))  # fmt: skip
     app.callback(Output("announcement", "children"), Input("poll", "n_intervals"))(_or_mistake(answerer.announce))
     app.callback(
         Output("sweep", "children"), Output("best", "data"), Output("use-best", "hidden"),
@@ -209,11 +238,11 @@ def _in_browser(app: Dash) -> None:
     connect("open", Output("opened", "title"), Input("source", "value"))
     connect("unit", Output("event-value-label", "children"), Input("event-kind", "value"), State("kinds", "data"))
     connect(
-        "add", Output("events", "options", allow_duplicate=True), Output("events", "value", allow_duplicate=True),
-        Input("event-add", "n_clicks"), State("event-kind", "value"), State("event-target", "value"),
-        State("event-time", "value"), State("event-value", "value"), State("events", "options"),
-        State("events", "value"), prevent_initial_call=True,
+        "away", Output("events", "options", allow_duplicate=True), Output("events", "value", allow_duplicate=True),
+        Input({"kind": "away", "of": ALL}, "n_clicks"), State("events", "options"), State("events", "value"),
+        prevent_initial_call=True,
     )  # fmt: skip
+    connect("buttons", Output("added", "children"), Input("events", "options"))
     connect("nothing", Output("no-events", "hidden"), Input("events", "options"))
 
 

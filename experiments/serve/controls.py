@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from signalstorm.envs.model.core_knobs import FIELDS, field_value
 from signalstorm.envs.model.knob_checks import on_grid
-from signalstorm.envs.model.knob_table import KNOBS, Knob
+from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knobs import Setting, resolve
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.serve.moves import knob_text
@@ -28,7 +28,7 @@ class Control:
     """The field's text under the present setting; empty where it follows from others."""
     start: str
     """The field's text when the page opens."""
-    positions: tuple[float, ...]
+    positions: tuple[KnobValue, ...]
     """The values at which the slider stops; none for words."""
     tunable: bool
     """Whether the scenario says that a search moves it."""
@@ -70,8 +70,11 @@ def _has(scenario: Scenario, name: str) -> bool:
     return name not in FIELDS or field_value(scenario.topology, name) is not None
 
 
-def positions(knob: Knob) -> tuple[float, ...]:
-    """Return the values at which a knob's slider stops: legal ones, even on the knob's scale."""
+def positions(knob: Knob) -> tuple[KnobValue, ...]:
+    """Return the values at which a knob's slider stops: legal ones, even on the knob's scale.
+
+    A word such as ``off`` means that there is no limit, which is laxer than the largest number: it comes last.
+    """
     if knob.kind == "choice":
         return ()
     steps = min(_POSITIONS, round((knob.high - knob.low) / knob.step))
@@ -80,7 +83,7 @@ def positions(knob: Knob) -> tuple[float, ...]:
         raw = [knob.low * math.exp(span * i / steps) for i in range(steps + 1)]
     else:
         raw = [knob.low + (knob.high - knob.low) * i / steps for i in range(steps + 1)]
-    return tuple(dict.fromkeys(float(on_grid(knob, value)) for value in raw))
+    return (*dict.fromkeys(float(on_grid(knob, value)) for value in raw), *knob.words)
 
 
 def timeline(scenario: Scenario) -> list[str]:

@@ -22,8 +22,8 @@ _LINES = (
     "Lines: median over the storms; bands: 10th to 90th percentile. Present dashed, changed solid. "
     "A curve ends when the last of its storms is over."
 )
-_SHORT_CHOICE = 30
-"""Characters of a legal range that stands beside the field."""
+_LONGEST_NUMBER = 30
+"""Characters of a number that is written into the form of an event."""
 
 
 def page(sources: Sources) -> html.Div:
@@ -99,6 +99,7 @@ def _events() -> html.Section:
                 [
                     html.Legend("What happens; untick what is not to happen"),
                     dcc.Checklist([], [], id="events"),
+                    html.Div(id="added", className="buttons"),
                     html.P("Nothing happens beside the trigger.", id="no-events", className="note"),
                 ]
             ),
@@ -114,6 +115,7 @@ def _events() -> html.Section:
                     html.Div(html.Button("Add the event", id="event-add", type="button"), className="buttons"),
                 ]
             ),
+            html.Div(id="event-refused", className="message", **{"aria-live": "polite"}),
             html.Div(id={"kind": "message", "of": "events"}, className="message", **{"aria-live": "polite"}),
         ]
     )
@@ -154,7 +156,7 @@ def _field(label: str, choice: dcc.Dropdown) -> tuple[html.Label, html.Div]:
 
 
 def _number(name: str, value: str) -> dcc.Input:
-    return dcc.Input(id=name, type="text", value=value, autoComplete="off", debounce=True)
+    return dcc.Input(id=name, type="text", value=value, autoComplete="off", debounce=True, maxLength=_LONGEST_NUMBER)
 
 
 def knob_list(found: Sequence[Control]) -> list[Any]:
@@ -258,8 +260,8 @@ def about(opened: Opened) -> list[Any]:
         counted += " The dotted line in the curves is where it begins."
     parts: list[Any] = [html.P(opened.scenario.description), html.P(counted, className="note")]
     if opened.run is not None:
-        words = "shown with the setting that it recommends" if opened.override else "shown with the present setting"
-        parts.append(html.P(f"A run of {opened.scenario.name}, {words}."))
+        words = "setting that it recommends" if opened.override else "present setting"
+        parts.append(html.P(f"A run of {opened.scenario.name}. The page opened it with the {words}."))
     if opened.note:
         parts.append(html.P(opened.note, className="message"))
     return parts

@@ -18,6 +18,9 @@ ELSEWHERE = ""
 EVENTS = "events"
 """What messages about added events are kept under."""
 
+MOST_ADDED = 50
+"""Events that a move adds at most."""
+
 _Word = Annotated[str, Field(max_length=200)]
 
 
@@ -32,7 +35,7 @@ class Move(BaseModel):
     """What was written into the fields of knobs, by knob."""
     removed: Annotated[list[Annotated[int, Field(ge=0, lt=1000)]], Field(max_length=1000)] = []
     """Events of the scenario that are left out, by their place in the timeline."""
-    added: Annotated[list[_Word], Field(max_length=50)] = []
+    added: Annotated[list[_Word], Field(max_length=MOST_ADDED)] = []
     """Events added, each as ``KIND:TARGET@TIME_S[=VALUE]``."""
 
 

@@ -12,7 +12,8 @@ from signalstorm.experiments.serve.sources import Opened
 from signalstorm.experiments.serve.sweeps import Sweep, read_sweep
 
 _STALLED_S = 60.0
-"""A search that has finished no trial for so long is probably not running any more [s]."""
+"""Where no lock tells, a search that has finished no trial for so long is probably not running any more [s]."""
+_STOPPED = "not finished, and no process on this machine is running it: the same command goes on with it"
 
 
 def sweep_view(opened: Opened) -> tuple[list[Any], dict[str, str]]:
@@ -42,8 +43,12 @@ def _words(sweep: Sweep) -> list[Any]:
 
 def _count(sweep: Sweep) -> str:
     of = f" of {sweep.planned}" if sweep.planned else ""
-    if sweep.finished:
+    if sweep.held:
+        state = "running"
+    elif sweep.finished:
         state = "finished"
+    elif sweep.held is not None:
+        state = _STOPPED
     elif sweep.quiet_s > _STALLED_S:
         state = f"no trial for {amount(sweep.quiet_s)} s: it may have been interrupted"
     else:

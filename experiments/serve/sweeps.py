@@ -13,7 +13,7 @@ from optuna.trial import TrialState
 from signalstorm.envs.model import yaml_lines
 from signalstorm.envs.model.errors import InputError, wrong_input
 from signalstorm.experiments.recommendation import FILE
-from signalstorm.experiments.run_folder import JOURNAL, STUDY
+from signalstorm.experiments.run_folder import JOURNAL, STUDY, is_held
 from signalstorm.experiments.standing import Standing, standing
 from signalstorm.experiments.storage import open_storage, quiet_optuna
 from signalstorm.experiments.trials import Trial, read
@@ -35,6 +35,8 @@ class Sweep:
     """Whether its recommendation is written."""
     quiet_s: float
     """Time since its last trial [s]."""
+    held: bool | None
+    """Whether a process is running in its folder; None if the file system cannot tell."""
 
     @property
     def standing(self) -> Standing:
@@ -59,7 +61,7 @@ def read_sweep(folder: Path) -> Sweep:
     except (InputError, OSError, ValueError, LookupError, TypeError, AssertionError) as error:
         why = "it is none, or damaged" if isinstance(error, InputError) else type(error).__name__
         raise wrong_input(f"the journal cannot be read ({why})", file=str(journal)) from None
-    return Sweep(tuple(trials), _planned(folder), (folder / FILE).is_file(), quiet_s)
+    return Sweep(tuple(trials), _planned(folder), (folder / FILE).is_file(), quiet_s, is_held(folder))
 
 
 @lru_cache(maxsize=_KEPT)

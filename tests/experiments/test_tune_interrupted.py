@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -145,3 +146,27 @@ def test_two_processes_cannot_share_a_folder(tmp_path: Path) -> None:
 
     with RunFolder(tmp_path), pytest.raises(InputError, match="another process"), RunFolder(tmp_path):
         pass
+
+
+def test_whether_a_folder_is_held_can_be_seen_without_holding_it(tmp_path: Path) -> None:
+    from signalstorm.experiments.run_folder import RunFolder, is_held
+
+    assert is_held(tmp_path) is False
+    assert list(tmp_path.iterdir()) == []
+    with RunFolder(tmp_path):
+        assert is_held(tmp_path) is True
+    assert is_held(tmp_path) is False
+
+
+def test_who_looks_for_a_moment_does_not_keep_a_run_from_its_folder(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    from signalstorm.experiments.run_folder import RunFolder
+
+    with RunFolder(tmp_path):
+        pass
+    looking = (tmp_path / "run.lock").open("rb")
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    soon = threading.Timer(0.03, looking.close)
+    soon.start()
+    with RunFolder(tmp_path):
+        soon.join()

@@ -13,13 +13,19 @@
   const say = (text) => put("status", { children: text });
 
   // One value of a knob is shown twice: in its field, and as the slider's position.
-  const nearest = (positions, value) => {
+  const nearest = (positions, text) => {
+    const word = positions.indexOf(text);
+    if (word >= 0) return word;
+    const value = Number.parseFloat(text);
+    if (!Number.isFinite(value)) return null;
     let best = 0;
     positions.forEach((position, i) => {
       if (Math.abs(position - value) < Math.abs(positions[best] - value)) best = i;
     });
     return best;
   };
+
+  const isAdded = (event) => event.includes("@");
 
   const element = (id) => document.getElementById(JSON.stringify(id, Object.keys(id).sort()));
 
@@ -67,6 +73,7 @@
     const { of } = JSON.parse(target.id);
     if (!viewer.base.positions[of] || !(of in viewer.written)) return;
     write(of, String(viewer.base.positions[of][target.value]));
+    speak(of);
     moved();
   }, true);
 
@@ -114,8 +121,9 @@
 
   const speak = (name) => {
     const slider = element({ kind: "slider", of: name });
-    const unit = viewer.base.units[name];
-    if (slider) slider.setAttribute("aria-valuetext", `${viewer.shown[name]} ${unit}`.trim());
+    const text = viewer.shown[name];
+    const unit = Number.isFinite(Number.parseFloat(text)) ? viewer.base.units[name] : "";
+    if (slider) slider.setAttribute("aria-valuetext", `${text} ${unit}`.trim());
   };
 
   const functions = {
@@ -124,14 +132,14 @@
       const positions = base && base.positions && base.positions[id.of];
       if (!positions) return [same, same];
       const byHand = dash().callback_context.triggered.some((each) => each.prop_id.includes('"kind":"slider"'));
-      const value = Number.parseFloat(text);
-      const now = Number.isFinite(value) ? nearest(positions, value) : null;
+      const now = nearest(positions, String(text ?? "").trim());
       if (byHand) return now === position ? [same, same] : [String(positions[position]), same];
       return [same, now === null || now === position ? same : now];
     },
 
     open(source) {
       viewer.opening = true;
+      put("event-refused", { children: "" });
       viewer.began = performance.now();
       viewer.undrawn = [];
       put("poll", { disabled: false });
@@ -161,7 +169,6 @@
       viewer.written = written;
       for (const [name, text] of Object.entries(written)) if (text !== viewer.shown[name]) write(name, text);
       const known = (events || []).map((event) => event.value);
-      const isAdded = (value) => value.includes("@");
       viewer.removed = known.filter((value) => !isAdded(value) && !kept.includes(value)).map(Number);
       viewer.added = kept.filter(isAdded);
       return moved();
@@ -214,14 +221,20 @@
       return value ? `Value: ${value}` : "Value (none for this kind)";
     },
 
-    add(clicks, kind, target, time, value, options, kept) {
+    buttons: (options) => (options || []).filter(({ value }) => isAdded(value)).map(({ label, value }) => ({
+      namespace: "dash_html_components",
+      type: "Button",
+      props: { id: { kind: "away", of: value }, type: "button", children: `Take away: ${label}` },
+    })),
+
+    away(clicks, options, kept) {
       const same = dash().no_update;
-      if (!clicks) return [same, same];
-      const number = String(value ?? "").trim();
-      const text = `${kind}:${target}@${String(time ?? "").trim()}${number ? `=${number}` : ""}`;
-      const label = `${kind.replaceAll("_", " ")} of ${target} at ${time} s${number ? `: ${number}` : ""}`;
-      if (options.some((option) => option.value === text)) return [same, [...new Set([...kept, text])]];
-      return [[...options, { label, value: text }], [...kept, text]];
+      const pressed = dash().callback_context.triggered.find((each) => each.value);
+      if (!pressed) return [same, same];
+      const { of } = JSON.parse(pressed.prop_id.slice(0, pressed.prop_id.lastIndexOf(".")));
+      // The button goes too: who pressed it by a key goes on from the form.
+      document.getElementById("event-add").focus({ preventScroll: true });
+      return [options.filter(({ value }) => value !== of), kept.filter((value) => value !== of)];
     },
 
     nothing: (options) => (options || []).length > 0,
@@ -236,7 +249,8 @@
       return;
     }
     if (!answer.charts) {
-      say("Not simulated: a value breaks a rule. The curves are those of the last setting that kept all rules.");
+      const what = answer.messages.events ? "an event breaks a rule, see Events" : "a value breaks a rule";
+      say(`Not simulated: ${what}. The curves are those of the last setting that kept all rules.`);
       return;
     }
     // Knobs that nobody has touched follow from others: show what the storm was run with.

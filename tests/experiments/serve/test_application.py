@@ -1,7 +1,9 @@
 """What the server answers to the page, and how it refuses everybody else."""
 
 import json
+import os
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from flask.testing import FlaskClient
 
 from signalstorm.envs.model.knobs import resolve
 from signalstorm.envs.model.scenario_file import load
-from signalstorm.experiments.serve import application
+from signalstorm.experiments.run_folder import RunFolder
+from signalstorm.experiments.serve import application, sweeps
 from signalstorm.experiments.serve.application import create_app
 from signalstorm.experiments.serve.sources import Sources
 from signalstorm.experiments.what_if import read_setting
@@ -93,6 +96,7 @@ def test_opening_a_run_brings_its_recommended_setting(client: FlaskClient) -> No
     assert (base["present"]["nop_rate"], base["start"]["nop_rate"]) == ("off", "60")
     assert (base["present"]["nop_queue"], base["start"]["nop_queue"]) == ("", "480")
     assert found["watch"]["disabled"] is False
+    assert "The page opened it with the setting that it recommends." in " ".join(_texts(found["about"]["children"]))
 
 
 def test_a_damaged_run_is_shown_as_a_message(client: FlaskClient) -> None:
@@ -149,14 +153,70 @@ def test_a_wrong_value_is_a_message_and_no_curve(client: FlaskClient) -> None:
     assert "table" not in found
 
 
+def test_only_an_event_that_can_happen_is_listed(client: FlaskClient) -> None:
+    own = [{"label": "its own", "value": "0"}]
+    found = _post(client, _adding(client, "capacity", "pcrf", "5", "20", own, ["0"]))
+    added = {"label": "capacity of pcrf at 5 s: 20", "value": "capacity:pcrf@5=20"}
+    assert found["events"] == {"options": [*own, added], "value": ["0", added["value"]]}
+    assert found["event-refused"]["children"] == ""
+    again = _post(client, _adding(client, "capacity", "pcrf", "5.0", "20", [*own, added], []))
+    assert again["events"] == {"options": [*own, added], "value": [added["value"]]}
+    refused = _post(client, _adding(client, "capacity", "pcrf", "abc", "20", own, ["0"]))
+    assert refused == {"event-refused": {"children": "Not added. The time must be a number, but is 'abc'."}}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("x", "pcrf", "5", "20", [], []), (1, "pcrf", "5", "20", [], []), ("capacity", [], "5", "20", [], []),
+        ("capacity", "pcrf", {}, "20", [], []), ("capacity", "pcrf", "5", "20", None, []),
+        ("capacity", "pcrf", "5", "20", [{}], []), ("capacity", "pcrf", "5", "20", [{"value": "x"}], []),
+        ("capacity", "pcrf", "5", "20", [], None), ("capacity", "pcrf", "5", "20", [], [1]),
+        ("capacity", "pcrf", "5", "20", [{"value": "-1"}], []),
+    ],
+)  # fmt: skip
+def test_an_event_that_no_page_sends_is_a_bad_request(client: FlaskClient, form: tuple[Any, ...]) -> None:
+    assert client.post(UPDATE, json=_adding(client, *form)).status_code == 400
+
+
+def _adding(client: FlaskClient, *form: Any) -> dict[str, Any]:
+    wires = client.get("/_dash-dependencies").get_json()
+    output = next(wire["output"] for wire in wires if "event-refused" in wire["output"])
+    fields = (
+        ("event-kind", "value"), ("event-target", "value"), ("event-time", "value"), ("event-value", "value"),
+        ("events", "options"), ("events", "value"), ("source", "value"),
+    )  # fmt: skip
+    states = [
+        {"id": name, "property": field, "value": value}
+        for (name, field), value in zip(fields, (*form, "scenario:lab-pcrf"), strict=True)
+    ]
+    return {**body(output, ("event-add", "n_clicks", 1)), "state": states}
+
+
 def test_a_sweep_is_watched(client: FlaskClient, runs: Path) -> None:
-    (runs / "going-on" / "journal.log").touch()
-    found = _post(client, _watching("run:going-on"))
+    with RunFolder(runs / "going-on"):
+        found = _post(client, _watching("run:going-on"))
     text = " ".join(_texts(found["sweep"]["children"]))
     assert "2 trials of 40, running. Best 90.0 s against 120.0 s at present" in text
     assert "Best so far, trial 1: nop_rate 51 per s." in text
     assert found["best"]["data"] == {"nop_rate": "51"}
     assert found["use-best"]["hidden"] is False
+
+
+def test_a_sweep_that_nobody_works_on_is_not_said_to_be_running(client: FlaskClient, runs: Path) -> None:
+    """Its journal is seconds old here, as it is right after the search was killed."""
+    found = _post(client, _watching("run:going-on"))
+    text = " ".join(_texts(found["sweep"]["children"]))
+    assert "2 trials of 40, not finished, and no process on this machine is running it" in text
+    assert found["use-best"]["hidden"] is False
+
+
+def test_where_no_lock_tells_the_time_does(client: FlaskClient, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeps, "is_held", lambda folder: None)
+    journal = runs / "going-on" / "journal.log"
+    for age_s, words in ((5.0, "2 trials of 40, running"), (900.0, "it may have been interrupted")):
+        os.utime(journal, (time.time() - age_s,) * 2)
+        assert words in " ".join(_texts(_post(client, _watching("run:going-on"))["sweep"]["children"]))
 
 
 def test_a_finished_run_without_its_journal_has_no_best(client: FlaskClient) -> None:

@@ -15,6 +15,7 @@ pytest.importorskip("dash", reason="pip install 'signalstorm[web]'")
 pytest.importorskip("waitress", reason="pip install 'signalstorm[web]'")
 
 from signalstorm.envs.model import scenario_file
+from signalstorm.experiments.run_folder import RunFolder
 from tests.experiments.serve.runs import SCRIPT, write_run, write_sweep
 from tests.experiments.serve.served import Served, served
 
@@ -285,22 +286,79 @@ def test_events_are_added_and_taken_away(context: Any, server: Served) -> None:
     after = visit.changed_from(before)
     visit.page.get_by_label("capacity of pcrf at 5 s: 200").uncheck()
     assert visit.changed_from(after) == before
-    visit.page.get_by_label("Value: new rate [per s]").fill("-1")
+    visit.page.get_by_label("capacity of pcrf at 5 s: 200").check()
+    assert visit.changed_from(before) == after
+    visit.page.get_by_role("button", name="Take away: capacity of pcrf at 5 s: 200").focus()
+    visit.page.keyboard.press("Enter")
+    assert visit.changed_from(after) == before
+    assert visit.page.locator("#events input").count() == 0
+    assert visit.page.get_by_role("button", name="Take away").count() == 0
+    assert visit.page.evaluate("document.activeElement.id") == "event-add"
+    visit.close()
+
+
+@pytest.mark.parametrize(
+    ("time_s", "value", "message"),
+    [
+        ("abc", "20", "Not added. The time must be a number, but is 'abc'."),
+        ("-5", "20", "Not added. capacity:gateway@-5=20: must be at least 0 s"),
+        ("5", "-1", "Not added. capacity:gateway@5=-1: must be at least 0 per s"),
+    ],
+)
+def test_an_event_that_cannot_be_is_not_listed(
+    context: Any, server: Served, time_s: str, value: str, message: str
+) -> None:
+    visit = Visit(context, server)
+    before = visit.curve()
+    visit.page.get_by_label("Time from the scenario's start [s]").fill(time_s)
+    visit.page.get_by_label("Value: new rate [per s]").fill(value)
     visit.page.get_by_role("button", name="Add the event").click()
-    visit.page.get_by_text("must be").first.wait_for()
+    visit.page.get_by_text(message).wait_for()
+    assert visit.page.locator("#events input").count() == 0
+    visit.field("nop_rate").fill("60")  # what comes afterwards is simulated
+    visit.changed_from(before)
+    visit.settled()
+    visit.page.get_by_label("Time from the scenario's start [s]").fill("5")
+    visit.page.get_by_label("Value: new rate [per s]").fill("20")
+    visit.page.get_by_role("button", name="Add the event").click()
+    visit.page.get_by_label("capacity of gateway at 5 s: 20").wait_for()
+    assert visit.page.get_by_text("Not added").count() == 0
+    visit.close()
+
+
+def test_no_limit_is_at_the_lax_end_of_a_slider(context: Any, server: Served) -> None:
+    visit = Visit(context, server)
+    slider, field = visit.page.get_by_label("nop_rate, slider"), visit.field("nop_rate")
+    sync_api.expect(field).to_have_value("off")
+    sync_api.expect(slider).to_have_value("201")
+    sync_api.expect(slider).to_have_attribute("aria-valuetext", "off")
+    slider.focus()
+    for key, text, spoken in (
+        ("ArrowLeft", "5000", "5000 per s"),
+        ("ArrowRight", "off", "off"),
+        ("Home", "50", "50 per s"),
+        ("End", "off", "off"),
+    ):
+        visit.page.keyboard.press(key)
+        sync_api.expect(field).to_have_value(text)
+        sync_api.expect(slider).to_have_attribute("aria-valuetext", spoken)
+    visit.settled()
     visit.close()
 
 
 def test_a_running_sweep_is_watched(context: Any, server: Served, runs: Path) -> None:
     visit = Visit(context, server)
-    visit.choose("run going-on")
-    visit.page.get_by_text("2 trials of 40").wait_for()
-    write_sweep(runs / "going-on", [40.0])
-    visit.page.get_by_text("3 trials of 40, running. Best 40.0 s against 120.0 s at present").wait_for()
+    with RunFolder(runs / "going-on"):
+        visit.choose("run going-on")
+        visit.page.get_by_text("2 trials of 40, running").wait_for()
+        write_sweep(runs / "going-on", [40.0])
+        visit.page.get_by_text("3 trials of 40, running. Best 40.0 s against 120.0 s at present").wait_for()
+    visit.page.get_by_text("3 trials of 40, not finished, and no process on this machine is running it").wait_for()
     before = visit.curve()
     visit.page.get_by_role("button", name="Show the best so far").click()
     sync_api.expect(visit.field("nop_rate")).to_have_value("52")
     visit.changed_from(before)
+    visit.page.get_by_text("The page opened it with the present setting.").wait_for()
     visit.close()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from signalstorm.envs.model.errors import InputError
+from signalstorm.experiments.run_folder import RunFolder
 from signalstorm.experiments.serve.sweeps import read_sweep
 from tests.experiments.serve.runs import write_run, write_sweep
 
@@ -17,6 +18,10 @@ def test_a_running_sweep_is_followed(tmp_path: Path) -> None:
     assert sweep.standing.best is not None
     assert sweep.standing.best.value_s == 90.0
     assert sweep.quiet_s < 60.0
+    assert sweep.held is False
+    with RunFolder(tmp_path / "locked"):
+        write_sweep(tmp_path / "locked", [])
+        assert read_sweep(tmp_path / "locked").held is True
     write_sweep(folder, [40.0])
     assert read_sweep(folder).standing.words.startswith("best 40.0 s against 120.0 s at present")
     assert sorted(path.name for path in folder.iterdir()) == before
