@@ -18,11 +18,9 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.calibrate_data import clock_start_s
 from signalstorm.experiments.imports import tables, text
 from signalstorm.experiments.imports.counters import to_rate
-from signalstorm.experiments.imports.quantities import SHORTEST_RETRY_S, Unit, class_of, quantity_of, unit_of
+from signalstorm.experiments.imports.quantities import QUANTITIES, Unit, class_of, quantity_of, unit_of
 from signalstorm.experiments.imports.tables import Table
 
-_HOUR_S = 3600.0
-"""A subscriber who was accepted is hardly accepted again sooner."""
 _FLOWS = ((ADMITTED, ACCEPTS), (REQUESTS, ADMITTED), (REQUESTS, ACCEPTS))
 """What goes in and what comes of it: over a while there cannot be more of the second than of the first. Failures are
 not among them, for some count what the gate refuses too."""
@@ -266,8 +264,8 @@ def _impossible(
         way_out = "see whether the unit and the interval are right; correct the cell, or leave it empty"
         for name in (REQUESTS, ADMITTED, ACCEPTS, FAILURES):
             rate = series[name][i] if name in series else None
-            times = 1.0 + seen.interval_s / (_HOUR_S if name == ACCEPTS else SHORTEST_RETRY_S)
-            if rate is not None and rate * seen.interval_s > size * times:
+            most = QUANTITIES[name].most(size, seen.interval_s)
+            if rate is not None and rate * seen.interval_s > most:
                 shown = Shown(f"{rate:,.4g} per s, {rate * seen.interval_s:,.0f} in {seen.interval_s:g} s")
                 yield Fault(table.file, line, name, f"cannot be, with {size:,.0f} subscribers", shown, way_out)
         for into, out, ratio in _excesses(history, i):

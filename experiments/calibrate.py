@@ -62,7 +62,9 @@ class Calibration:
                 "the model lacks something, or the data contradict each other"
             )
         for one in self.untold:
-            if len(one.paths) == 1:
+            if len(one.paths) == 1 and one.explains > _NOTHING:
+                said.append(f"the data say nothing of {one.paths[0]}: what was observed does not change with it")
+            elif len(one.paths) == 1:
                 said.append(f"the data say little of {one.paths[0]}: its interval is mostly that of its bounds")
             else:
                 pairs = zip(one.paths, one.together, strict=True)
@@ -117,6 +119,8 @@ class Calibration:
         }  # fmt: skip
 
 
+_NOTHING = 0.999
+"""Where the bounds alone know so much of a parameter, the data say nothing."""
 _POOR = 4.0
 """A mean squared residual above this is no fit [errors squared]."""
 
@@ -128,6 +132,8 @@ def calibrate(
     *,
     also: Mapping[str, Sequence[str | os.PathLike[str]]] | Sequence[Observed] = (),
     columns: Mapping[str, Meaning] | None = None,
+    interval_s: float | None = None,
+    marks: str | None = None,
     out: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,
     seed: int = 0,
@@ -143,6 +149,8 @@ def calibrate(
             the scenario says were fitted.
         also: Further scenarios that share the parameters, each with what was observed of it.
         columns: What columns of the files hold, where their names do not say.
+        interval_s: The length of an interval of counters [s]; by default the distance of the times.
+        marks: Whether a time of counters marks the ``start`` or the ``end`` of its interval.
         out: A folder for the fitted scenarios, calibration.json and residuals.html.
         budget: How many points and storms to spend.
         seed: Seed of the search.
@@ -153,9 +161,9 @@ def calibrate(
         InputError: If a file, a path or a bound is wrong, or a column is ambiguous.
     """
     model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
-    first = observed if isinstance(observed, Observed) else read_observed(model, observed, columns)
+    first = observed if isinstance(observed, Observed) else read_observed(model, observed, columns, interval_s, marks)
     more = (
-        [read_observed(scenario_file.load(name), files, columns) for name, files in also.items()]
+        [read_observed(scenario_file.load(name), files, columns, interval_s, marks) for name, files in also.items()]
         if isinstance(also, Mapping)
         else list(also)
     )

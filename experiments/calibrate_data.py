@@ -7,7 +7,7 @@ small and large ones; times by their difference.
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.imports import counters, figures, tables, text, traps
 from signalstorm.experiments.imports.counters import Counter, Meaning
+from signalstorm.experiments.imports.quantities import CLASSES
 from signalstorm.experiments.imports.tables import DAY_S
 
 Floats = npt.NDArray[np.float64]
@@ -255,7 +256,11 @@ COMPARABLE = (
 
 
 def read_observed(
-    scenario: Scenario, files: Sequence[str | os.PathLike[str]], columns: Mapping[str, Meaning] | None = None
+    scenario: Scenario,
+    files: Sequence[str | os.PathLike[str]],
+    columns: Mapping[str, Meaning] | None = None,
+    interval_s: float | None = None,
+    marks: str | None = None,
 ) -> Observed:
     """Read what was observed of a scenario: series, alarms and figures, a file each.
 
@@ -263,6 +268,8 @@ def read_observed(
         scenario: The scenario, whose `clock_start` places times of day.
         files: Tables of counters, alarm logs as text or as `import traps` writes them, or tables of figures.
         columns: What columns hold, where their names do not say.
+        interval_s: The length of an interval of counters [s]; by default the distance of the times.
+        marks: Whether a time of counters marks the ``start`` or the ``end`` of its interval.
 
     Raises:
         InputError: With everything that is wrong or ambiguous, or if nothing can be compared.
@@ -272,6 +279,7 @@ def read_observed(
     singles: list[Single] = []
     notes: list[str] = []
     subscribers = float(sum(group.size for group in scenario.subscribers))
+    classes = [group.name for group in scenario.subscribers]
     for file in files:
         source = text.read(file)
         log = _alarm_log(source)
@@ -293,7 +301,9 @@ def read_observed(
             alarms += _first_alarms(table, scenario)
         else:
             own = {name: meaning for name, meaning in (columns or {}).items() if name in table.header}
-            for counter in counters.read(file, own, subscribers=subscribers)[0]:
+            for counter in counters.read(
+                file, own, interval_s=interval_s, marks=marks, subscribers=subscribers, classes=classes
+            )[0]:
                 found, note = _placed(counter, scenario, os.fspath(file))
                 series += [] if found is None else [found]
                 notes += [note] if note else []
@@ -324,6 +334,8 @@ def _placed(counter: Counter, scenario: Scenario, file: str) -> tuple[Series | N
     if counter.quantity.element and counter.of not in known:
         rule = f"names a link or STP that {scenario.name} does not have"
         raise InputError([Fault(file, None, counter.header, rule, counter.of, nearest(counter.of, known))])
+    if len(classes) == 1 and counter.of in CLASSES:
+        counter = replace(counter, of="")  # the only class is all of them
     if not counter.quantity.element and counter.of and counter.of not in classes:
         rule = f"names a class of subscribers that {scenario.name} does not have"
         raise InputError([Fault(file, None, counter.header, rule, counter.of, nearest(counter.of, classes))])

@@ -6,6 +6,7 @@ observed is one storm, so the spread of storms is part of the error of every ent
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,8 @@ _ENOUGH = 0.01
 """A step that gains a smaller share of the misfit is the last."""
 _FIRST_SPREAD = 2.0
 """Before the storms' spread is known it is taken as so many errors."""
+_LAST_STAGES = 3
+"""The spread at the fit, its slopes, and the draws around it."""
 _APART = 0.1
 """Starts of least squares differ by so much in at least one parameter."""
 
@@ -165,22 +168,32 @@ def fit(problem: Problem, budget: Budget, seed: int = 0, progress: Progress | No
     variance = problem.first_variance()
     points = _searched(problem, budget, variance, seed, tell)
     ends = []
+    rounds = (len(points) + 1) * budget.steps
     for number, point in enumerate(points):
-        tell("least squares", number, len(points))
-        ends.append(_descended(problem, point, variance, storms, budget.steps))
+        done = _Told(tell, number * budget.steps, rounds)
+        ends.append(_descended(problem, point, variance, storms, budget.steps, done))
     best = min(ends, key=lambda end: end[1])[0]
     variance = problem.variance(problem.run(best[None], storms))[0]  # from here on, that of the storms at the fit
-    best, _ = _descended(problem, best, variance, storms, budget.steps)
-    tell("intervals", 0, 1)
-    return _finished(problem, budget, best, seed)
+    done = _Told(tell, len(points) * budget.steps, rounds)
+    best, _ = _descended(problem, best, variance, storms, budget.steps, done)
+    return _finished(problem, budget, best, seed, tell)
+
+
+class _Told(NamedTuple):
+    """Who is told of steps of least squares, from which number on, of how many."""
+
+    tell: Progress
+    first: int
+    total: int
 
 
 def _descended(
-    problem: Problem, point: Floats, variance: Floats, storms: Sequence[int], steps: int
+    problem: Problem, point: Floats, variance: Floats, storms: Sequence[int], steps: int, told: _Told
 ) -> tuple[Floats, float]:
     """Take steps of least squares for as long as they gain; return the point and its misfit."""
     misfit = np.inf
-    for _ in range(steps):
+    for number in range(steps):
+        told.tell("least squares", told.first + number, told.total)
         point, misfit, gain = _stepped(problem, point, variance, storms)
         if gain < _ENOUGH * misfit:
             break
@@ -240,15 +253,19 @@ def _stepped(problem: Problem, point: Floats, variance: Floats, storms: Sequence
     return tried[best], float(misfits[best]), float(misfits[0] - misfits[best])
 
 
-def _finished(problem: Problem, budget: Budget, point: Floats, seed: int) -> Fit:
+def _finished(problem: Problem, budget: Budget, point: Floats, seed: int, tell: Progress) -> Fit:
     """Find the spread at the fit, and the intervals."""
+    tell("intervals", 0, _LAST_STAGES)
     storms = problem.storms(budget.final_storms)
     both = problem.run(np.array([point, problem.space.start]), storms)
     mean, spread = both[0].mean(axis=0), both[0].std(axis=0, ddof=1)
     weights = 1.0 / problem.variance(both)[0]
+    tell("intervals", 1, _LAST_STAGES)
     slopes = jacobian(problem, point, problem.storms(2 * budget.step_storms))
     cost, start_cost = (float(((runs.mean(axis=0) - problem.target) ** 2 * weights).mean()) for runs in both)
+    tell("intervals", 2, _LAST_STAGES)
     low, high = _intervals(problem, budget, point, slopes, weights, max(cost, 1.0), seed)
+    tell("intervals", _LAST_STAGES, _LAST_STAGES)
     return Fit(point, low, high, mean, spread, weights, slopes, cost, start_cost, problem.runs)
 
 
@@ -275,7 +292,10 @@ def _intervals(
     sums = np.clip(vectors - problem.target, -MOST_ERRORS / np.sqrt(weights), MOST_ERRORS / np.sqrt(weights)) @ condense
     spread = np.maximum(sums.std(axis=0), 1e-9)
     distance = np.sqrt(((sums / spread) ** 2).mean(axis=1))
-    near = np.maximum(1.0 - (distance / np.quantile(distance, 0.5)) ** 2, 0.0)
+    # Where what is observed does not depend on the parameters, half of the draws lie at no distance at all.
+    near = np.maximum(1.0 - (distance / max(float(np.quantile(distance, 0.5)), 1e-12)) ** 2, 0.0)
+    if not near.any():
+        near = np.ones(len(points))
     features = np.concatenate([np.ones((len(points), 1)), sums / spread], axis=1)
     heavy = np.sqrt(near)[:, None]
     line, *_ = np.linalg.lstsq(features * heavy, points * heavy, rcond=None)

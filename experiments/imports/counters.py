@@ -14,10 +14,12 @@ from signalstorm.envs.model.errors import ABSENT, Fault, InputError, Shown, wron
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.imports import tables, text
 from signalstorm.experiments.imports.quantities import (
+    CLASSES,
     PER_S,
     QUANTITIES,
     Quantity,
     Unit,
+    class_of,
     element_of,
     quantity_of,
     unit_of,
@@ -141,6 +143,7 @@ def read(
     interval_s: float | None = None,
     marks: str | None = None,
     subscribers: float | None = None,
+    classes: Sequence[str] = (),
 ) -> tuple[list[Counter], tuple[str, ...]]:
     """Read a table of counters, or what an earlier import has written.
 
@@ -150,6 +153,7 @@ def read(
         interval_s: The length of an interval; by default the distance of the times.
         marks: Whether a time marks the ``start`` or the ``end`` of its interval.
         subscribers: How many subscribers there are; more events than they can cause are refused.
+        classes: Their classes; where there are several, a header that names one is asked for which.
 
     Returns:
         The counters, and what was taken for granted, in words.
@@ -161,7 +165,7 @@ def read(
     if set(LONG[:2]) <= set(table.header) and "quantity" in table.header:
         found, notes = _long(table), table.notes
     else:
-        found, notes = _wide(table, columns or {}, interval_s, marks)
+        found, notes = _wide(table, columns or {}, interval_s, marks, classes)
     impossible = [fault for counter in found for fault in _impossible(counter, subscribers, table.file)]
     if impossible:
         raise InputError(impossible)
@@ -189,7 +193,11 @@ def dump(counters: Sequence[Counter]) -> str:
 
 
 def _wide(
-    table: Table, columns: Mapping[str, Meaning], interval_s: float | None, marks: str | None
+    table: Table,
+    columns: Mapping[str, Meaning],
+    interval_s: float | None,
+    marks: str | None,
+    classes: Sequence[str],
 ) -> tuple[list[Counter], tuple[str, ...]]:
     faults: list[Fault] = []
     notes = list(table.notes)
@@ -222,7 +230,13 @@ def _wide(
             continue
         if note:
             notes.append(f"{name}: {note}")
-        meaning = columns.get(name) or Meaning(quantity_of(name) or "", unit_of(name), element_of(name))
+        meaning = columns.get(name) or _said(name)
+        if name not in columns and meaning.of in CLASSES and len(classes) > 1:
+            rule = f"counts one class of subscribers, {meaning.of}, of {' and '.join(classes)}"
+            unit = meaning.unit or "UNIT"
+            way_out = f"give --column '{name}={meaning.quantity}:{unit}:{classes[0]}', or another class"
+            faults.append(Fault(table.file, table.rows[0][0], name, rule, ABSENT, way_out))
+            continue
         questions = list(_questions(table, name, meaning, values, found_interval_s, asked=name not in columns))
         faults += questions
         if not questions:
@@ -235,6 +249,13 @@ def _wide(
         Counter(name, QUANTITIES[m.quantity], m.unit or "count", m.of, start, end, clock, tuple(values))
         for name, m, values in parts
     ], tuple(notes)
+
+
+def _said(header: str) -> Meaning:
+    """Return what a header says of itself."""
+    quantity = quantity_of(header) or ""
+    of = element_of(header) if quantity and QUANTITIES[quantity].element else class_of(header)
+    return Meaning(quantity, unit_of(header), of)
 
 
 def _questions(
@@ -271,16 +292,16 @@ def _impossible(counter: Counter, subscribers: float | None, file: str) -> Itera
     """Yield a fault if there are more events than the subscribers can cause."""
     if subscribers is None:
         return
-    lengths = [end - start for start, end in zip(counter.start_s, counter.end_s, strict=True)]
-    rates = [(rate, length) for rate, length in zip(counter.rates_per_s, lengths, strict=True) if rate is not None]
-    most = counter.quantity.per_subscriber_s * subscribers
-    for rate, length in rates:
-        each = counter.quantity.once_each and rate * length > subscribers
-        if each or rate > most:
+    for start, end, rate in zip(counter.start_s, counter.end_s, counter.rates_per_s, strict=True):
+        length = end - start
+        if rate is not None and rate * length > counter.quantity.most(subscribers, length):
             shown = Shown(f"{rate:,.4g} per s, {rate * length:,.0f} in {length:g} s")
             rule = f"cannot be, with {subscribers:,.0f} subscribers, in the unit {counter.unit}"
+            as_count = f"give --column '{counter.header}={counter.quantity.name}:count'"
             way_out = (
-                f"if these are counts per interval, give --column '{counter.header}={counter.quantity.name}:count'"
+                "correct the cell, or leave it empty; or see whether the interval and the scenario are right"
+                if counter.unit == "count"
+                else f"if these are counts per interval, {as_count}"
             )
             yield Fault(file, None, counter.header, rule, shown, way_out)
             return
@@ -303,26 +324,62 @@ def _marks(header: str) -> str | None:
 
 
 def _long(table: Table) -> list[Counter]:
-    """Read what `dump` has written."""
-    groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    """Read what `dump` has written.
+
+    Raises:
+        InputError: With every cell that `dump` cannot have written.
+    """
+    lacking = [name for name in LONG if name not in table.header and name != "rate_per_s"]
+    if lacking:
+        rule = f"has {', '.join(LONG[:2])} and quantity, but not {', '.join(lacking)}"
+        raise InputError([Fault(table.file, 1, "", rule, ABSENT, _LONG_WAY_OUT)])
+    groups: dict[tuple[str, str, str, str], list[tuple[float, float, float | None]]] = {}
+    faults: list[Fault] = []
     for line, cells in table.rows:
         row = dict(zip(table.header, cells, strict=True))
-        if row["quantity"] not in QUANTITIES:
-            rule = "names no known quantity"
-            raise InputError(
-                [Fault(table.file, line, "quantity", rule, row["quantity"], nearest(row["quantity"], QUANTITIES))]
-            )
-        groups.setdefault((row["quantity"], row["unit"], row["element"] or row["of"], row["clock"]), []).append(row)
+        wrong = list(_wrong_cells(table.file, line, row))
+        faults += wrong
+        if not wrong:
+            key = (row["quantity"], row["unit"], row["element"] or row["of"], row["clock"])
+            value = float(row["value"]) if row["value"] else None
+            groups.setdefault(key, []).append((float(row["start_s"]), float(row["end_s"]), value))
+    if faults:
+        raise InputError(faults)
     return [
         Counter(
             header=quantity,
             quantity=QUANTITIES[quantity],
             unit=unit,  # type: ignore[arg-type]
             of=of,
-            start_s=tuple(float(row["start_s"]) for row in rows),
-            end_s=tuple(float(row["end_s"]) for row in rows),
+            start_s=tuple(start for start, _, _ in rows),
+            end_s=tuple(end for _, end, _ in rows),
             clock=clock == "yes",
-            values=tuple(None if row["value"] == "" else float(row["value"]) for row in rows),
+            values=tuple(value for _, _, value in rows),
         )
         for (quantity, unit, of, clock), rows in groups.items()
     ]
+
+
+_LONG_WAY_OUT = "correct it, or write the file once more with `import counters --out`"
+
+
+def _wrong_cells(file: str, line: int, row: Mapping[str, str]) -> Iterator[Fault]:
+    """Yield what is wrong with a row that `dump` should have written."""
+    numbers: dict[str, float] = {}
+    for key in ("start_s", "end_s", "value"):
+        try:
+            numbers[key] = float(row[key] or ("0" if key == "value" else ""))
+        except ValueError:
+            yield Fault(file, line, key, "must be a number", row[key], _LONG_WAY_OUT)
+            continue
+        if not math.isfinite(numbers[key]) or (key == "value" and numbers[key] < 0.0):
+            yield Fault(file, line, key, "must be at least 0 and finite", row[key], _LONG_WAY_OUT)
+    if "start_s" in numbers and "end_s" in numbers and not numbers["start_s"] < numbers["end_s"]:
+        yield Fault(file, line, "end_s", f"must lie after start_s, {row['start_s']}", row["end_s"], _LONG_WAY_OUT)
+    if row["quantity"] not in QUANTITIES:
+        rule = "names no known quantity"
+        yield Fault(file, line, "quantity", rule, row["quantity"], nearest(row["quantity"], QUANTITIES))
+    if row["unit"] not in ("count", *PER_S):
+        yield Fault(file, line, "unit", "names no known unit", row["unit"], f"one of: count, {', '.join(PER_S)}")
+    if row["clock"] not in ("yes", "no"):
+        yield Fault(file, line, "clock", "must be yes or no", row["clock"], _LONG_WAY_OUT)

@@ -11,6 +11,14 @@ PER_S = {"1/s": 1.0, "1/min": 1 / 60, "1/h": 1 / 3600}
 """Rates by unit, as a part of one per second."""
 
 
+SHORTEST_RETRY_S = 5.0
+"""No handset timer is shorter: more requests per subscriber are impossible (TS 24.008 11.2, TS 24.301 10.2)."""
+_ACCEPTED_S = 3600.0
+"""A subscriber who was accepted is hardly accepted again sooner."""
+_MESSAGE_S = 0.25
+"""A subscriber's procedures need fewer than twenty messages per shortest timer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """Something that is counted."""
@@ -21,10 +29,12 @@ class Quantity:
     """How headers name it."""
     element: Literal["", "link", "stp"] = ""
     """What it belongs to: the whole network, a link or an STP."""
-    per_subscriber_s: float = float("inf")
-    """More of them per subscriber and second are impossible."""
-    once_each: bool = False
-    """Whether a subscriber can hardly be counted twice within one interval."""
+    again_after_s: float = SHORTEST_RETRY_S
+    """A subscriber is not counted again sooner [s]; infinite: not twice within one interval."""
+
+    def most(self, subscribers: float, interval_s: float) -> float:
+        """Return how many of them subscribers can cause at most in an interval."""
+        return subscribers * (1.0 + interval_s / self.again_after_s)
 
 
 def _quantity(name: str, pattern: str, **rest: object) -> Quantity:
@@ -32,39 +42,39 @@ def _quantity(name: str, pattern: str, **rest: object) -> Quantity:
 
 
 _NO_LINK = r"^(?!.*(?:psp|slc|link))(?=.*stp)"
-SHORTEST_RETRY_S = 5.0
-"""No handset timer is shorter: more requests per subscriber are impossible (TS 24.008 11.2, TS 24.301 10.2)."""
-
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
         _quantity(
             "network detaches",
             r"(?:network|nw|net)[- ]?init\w* .*detach|detach\w*.*(?:network|nw|net)\b|(?:network|nw) detach",
-            once_each=True,
+            again_after_s=float("inf"),
         ),
         _quantity(
             "subscriber detaches",
             r"(?:ms|ue|mobile|subscriber|user)[- ]?init\w* .*detach|detach\w*.*\b(?:ms|ue)\b|"
             r"(?:ms|ue|subscriber) detach",
-            once_each=True,
+            again_after_s=float("inf"),
         ),
-        _quantity("create-session requests", r"create[- ]session", per_subscriber_s=1 / SHORTEST_RETRY_S),
+        _quantity("create-session requests", r"create[- ]session"),
         _quantity("refused for congestion", r"(?:reject|refus)\w*.*congestion|congestion.*(?:reject|refus)"),
         _quantity("attach rejects", r"attach.*(?:reject|refus)|(?:reject|refus)\w*.*attach"),
-        _quantity("attach accepts", r"attach.*(?:accept|complete|success)|registration.*complete"),
+        _quantity(
+            "attach accepts",
+            r"attach.*(?:accept|complete|success)|registration.*complete",
+            again_after_s=_ACCEPTED_S,
+        ),
         _quantity("attach failures", r"attach.*fail|esm fail"),
         _quantity("admitted", r"admitted|behind the gate|attach.*processed"),
         _quantity(
             "attach requests",
             r"attach(?:\w* ?)(?:request|attempt|rate)?|\bgprs lu\b",
-            per_subscriber_s=1 / SHORTEST_RETRY_S,
         ),
         _quantity("location refreshes", r"location (?:update|refresh)|\bglu\b|refresh"),
-        _quantity("stp tx", rf"{_NO_LINK}.*\btx\b", element="stp"),
-        _quantity("stp rx", rf"{_NO_LINK}.*\brx\b", element="stp"),
-        _quantity("link tx", r"(?:psp|slc|link|m3ua|data).*\btx\b|\btx\b", element="link"),
-        _quantity("link rx", r"(?:psp|slc|link|m3ua|data).*\brx\b|\brx\b", element="link"),
+        _quantity("stp tx", rf"{_NO_LINK}.*\btx\b", element="stp", again_after_s=_MESSAGE_S),
+        _quantity("stp rx", rf"{_NO_LINK}.*\brx\b", element="stp", again_after_s=_MESSAGE_S),
+        _quantity("link tx", r"(?:psp|slc|link|m3ua|data).*\btx\b|\btx\b", element="link", again_after_s=_MESSAGE_S),
+        _quantity("link rx", r"(?:psp|slc|link|m3ua|data).*\brx\b|\brx\b", element="link", again_after_s=_MESSAGE_S),
     )
 }
 """The quantities, in the order in which headers are tried."""
@@ -96,6 +106,10 @@ _CLASSES = (
     ("3G", re.compile(r"(?<![a-z0-9])(?:3g|umts|utran|wcdma)(?![a-z0-9])", re.IGNORECASE)),
     ("4G", re.compile(r"(?<![a-z0-9])(?:4g|lte|e-?utran)(?![a-z0-9])", re.IGNORECASE)),
 )
+
+
+CLASSES = tuple(name for name, _ in _CLASSES)
+"""Classes of subscribers by which operators count."""
 
 
 def class_of(name: str) -> str:

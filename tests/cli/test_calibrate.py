@@ -23,3 +23,19 @@ def test_calibrate(run: Run, tmp_path: Path) -> None:
     assert run(*words, "--free", "topology.pcrf.bufer")[0] == EXIT_WRONG_INPUT
     assert run(*words, "--points", "0")[0] == EXIT_WRONG_INPUT
     assert run(*words, "--also", "lab-pcrf-a")[0] == EXIT_WRONG_INPUT
+
+
+def test_times_that_must_be_told(run: Run, tmp_path: Path) -> None:
+    """A time may mark the start or the end: the options that the questions name are there."""
+    file = tmp_path / "accepts.csv"
+    file.write_text("time_s,attach accepts count\n1,1\n2,2\n9,1000000000000\n")
+    words = ("calibrate", "lab-pcrf", "--observed", file, "--free", "topology.pcrf.buffer")
+    code, _, said = run(*words)
+    assert code == EXIT_WRONG_INPUT
+    assert "Give --marks start or --marks end" in said
+    assert "Give --interval" in said
+    code, _, said = run(*words, "--marks", "end", "--interval", "1")
+    assert code == EXIT_WRONG_INPUT
+    assert "cannot be, with 1,000 subscribers, in the unit count" in said
+    assert "correct the cell" in said.lower()
+    assert run(*words, "--marks", "middle", "--interval", "1")[0] == EXIT_WRONG_INPUT

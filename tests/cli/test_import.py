@@ -73,7 +73,9 @@ def test_no_such_file(run: Run, tmp_path: Path) -> None:
 def test_counters_and_traps(run: Run, tmp_path: Path) -> None:
     (tmp_path / "attaches.csv").write_text(ATTACHES)
     out = tmp_path / "out"
-    code, said, _ = run("import", "counters", tmp_path / "attaches.csv", "--into", "incident-2014", "--out", out)
+    words = ("import", "counters", tmp_path / "attaches.csv", "--into", "incident-2014", "--out", out)
+    assert run(*words)[0] == EXIT_WRONG_INPUT
+    code, said, _ = run(*words, "--column", "2G attach requests (count)=attach requests:count:gsm")
     assert code == EXIT_OK
     assert "205.08 to 6,850.96 per s" in said
     code, said, _ = run("import", "counters", out / "observed.csv", "--json")

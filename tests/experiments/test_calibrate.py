@@ -13,7 +13,8 @@ from signalstorm.experiments.calibrate import calibrate
 from signalstorm.experiments.calibrate_data import FirstAlarm, Observed, Series, Single, model_vectors, read_observed
 from signalstorm.experiments.calibrate_fit import Budget, Problem
 from signalstorm.experiments.calibrate_space import space_of
-from signalstorm.experiments.imports import text, traps
+from signalstorm.experiments.imports import counters, text, traps
+from signalstorm.experiments.imports.counters import parse_columns
 from tests.experiments.imports.incident_tables import ALARMS, ATTACHES
 
 LAB = load("lab-pcrf")
@@ -73,7 +74,7 @@ def test_what_cannot_be_told_apart_is_said() -> None:
     base = LAB.with_fields({"topology.gateway.rate_per_s": 2000.0})
     found = calibrate(base, Observed(base, seen.series), free, budget=QUICK, threads=1)
     assert [one.paths for one in found.untold] == [("topology.gateway.rate_per_s",)]
-    assert any("the data say little of topology.gateway.rate_per_s" in sentence for sentence in found.sentences())
+    assert any("the data say nothing of topology.gateway.rate_per_s" in sentence for sentence in found.sentences())
     low, high = found.intervals["topology.gateway.rate_per_s"]
     assert high - low > 800.0
 
@@ -85,7 +86,12 @@ def test_files_of_the_incident(tmp_path: Path) -> None:
     (tmp_path / "alarms.csv").write_text(traps.dump(log.alarms()))
     (tmp_path / "figures.csv").write_text("quantity,value,unit\nconvergence time,120,min\n")
     files = [tmp_path / name for name in ("attaches.csv", "alarms.csv", "figures.csv")]
-    seen = read_observed(scenario, files)
+    with pytest.raises(InputError, match=r"counts one class.*attach requests:count:gsm"):
+        read_observed(scenario, files)
+    columns = parse_columns(["2G attach requests (count)=attach requests:count:gsm"])
+    seen = read_observed(scenario, files, columns)
+    assert seen.series[0].of == "gsm"
+    assert seen.series[0].share == pytest.approx(0.56, abs=0.001)
     assert [(a.element, a.time_s) for a in seen.alarms] == [("stp2", 6494.0), ("stp1", 7080.0), ("imsimgr", 8580.0)]
     (tmp_path / "alarms.txt").write_text(ALARMS)
     as_text = read_observed(scenario, [tmp_path / "alarms.txt"])
@@ -97,15 +103,41 @@ def test_files_of_the_incident(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be, with 1,000 subscribers"):
         read_observed(LAB, files[:1])
     with pytest.raises(InputError, match="does not say when it starts"):
-        read_observed(scenario.with_fields({"clock_start": None}), files[:1])
+        read_observed(scenario.with_fields({"clock_start": None}), files[:1], columns)
     late = scenario.with_fields({"clock_start": "07:30"})
-    assert "1 intervals are not wholly within the scenario" in read_observed(late, files[:1]).notes[0]
+    assert "1 intervals are not wholly within the scenario" in read_observed(late, files[:1], columns).notes[0]
     (tmp_path / "alarms.txt").write_text(ALARMS.replace("STP-2", "STP-3"))
     with pytest.raises(InputError, match=r"alarms.txt:1: names an element that incident-2014 does not have"):
         read_observed(scenario, [tmp_path / "alarms.txt"])
     (tmp_path / "alarms.csv").write_text("element,kind,set,cleared\nstp3/slc1,congestion,08:13:14,\n")
     with pytest.raises(InputError, match="does not have"):
         read_observed(scenario, files[1:2])
+
+
+def test_what_nothing_depends_on_keeps_its_bounds() -> None:
+    """No answer takes long enough for the gateway's timer: every draw comes to one thing."""
+    told: list[tuple[str, int, int]] = []
+    seen = Observed(LAB, singles=(Single("convergence time", 120.0), Single("attempts", 10580.0)))
+    budget = Budget(points=6, search_storms=2, starts=1, step_storms=4, steps=1, final_storms=8, draws=48)
+    free = ("topology.gateway.t3_response_s=4:6",)
+    found = calibrate(LAB, seen, free, budget=budget, threads=1, progress=lambda *now: told.append(now))
+    low, high = found.intervals["topology.gateway.t3_response_s"]
+    assert high - low > 1.6
+    assert found.sentences()[0].startswith("the data say nothing of topology.gateway.t3_response_s")
+    assert [stage for stage, _, _ in told] == ["search", *["least squares"] * 2, *["intervals"] * 4]
+    assert told[-1] == ("intervals", 3, 3)
+
+
+def test_the_class_of_a_table_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "attaches.csv").write_text(ATTACHES)
+    found, _ = counters.read(tmp_path / "attaches.csv")
+    assert [one.of for one in found] == ["2G"]
+    (tmp_path / "observed.csv").write_text(counters.dump(found))
+    with pytest.raises(InputError, match="class of subscribers that incident-2014 does not have, but got '2G'"):
+        read_observed(load("incident-2014"), [tmp_path / "observed.csv"])
+    alone = load("incident-2014").with_fields({"subscribers": [load("incident-2014").subscribers[0].model_dump()]})
+    (series,) = read_observed(alone, [tmp_path / "observed.csv"]).series
+    assert (series.of, series.share) == ("", 1.0)
 
 
 def test_an_alarm_that_never_comes_counts_as_the_horizon() -> None:

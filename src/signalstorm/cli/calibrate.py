@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from signalstorm.cli.common import AsJson, Quiet, Verbose, start
-from signalstorm.cli.import_ import pairs
+from signalstorm.cli.following import following
+from signalstorm.cli.import_ import Interval, Marks, pairs, take_marks
 from signalstorm.cli.scenarios import ScenarioName
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def calibrate(
         list[str] | None,
         typer.Option(metavar="COLUMN=QUANTITY[:UNIT[:OF]]", help="What a column holds, as for `import counters`."),
     ] = None,
+    interval: Interval = None,
+    marks: Marks = None,
     out: Annotated[
         Path | None, typer.Option(help="A folder for the fitted scenario, the record and the plots.")
     ] = None,
@@ -61,9 +64,13 @@ def calibrate(
         for name, file in pairs([item], "--also", "for example --also lab-pcrf-a=a.csv").items():
             more.setdefault(name, []).append(Path(file))
     wanted = None if free is None else [word.strip() for word in free.split(",") if word.strip()]
-    found = run(
-        scenario, observed, wanted, also=more, columns=parse_columns(column or ()), out=out, budget=budget, seed=seed
-    )
+    columns = parse_columns(column or ())
+    take_marks(marks)
+    with following(quiet=quiet) as (progress, _):
+        found = run(
+            scenario, observed, wanted, also=more, columns=columns, interval_s=interval, marks=marks, out=out,
+            budget=budget, seed=seed, progress=progress,
+        )  # fmt: skip
     output.result(found.to_json(), _text(found, out))
 
 

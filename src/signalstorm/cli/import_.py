@@ -22,6 +22,11 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The file.")]
 Out = Annotated[Path | None, typer.Option(help="A folder for what was read.")]
 Into = Annotated[str | None, typer.Option(metavar="SCENARIO", help="A scenario's name, or a file's path.")]
 
+Interval = Annotated[float | None, typer.Option(metavar="S", help="The length of an interval, in seconds.")]
+Marks = Annotated[
+    str | None, typer.Option(metavar="start|end", help="What a time marks: start or end of its interval.")
+]
+
 _UNKNOWN_SHOWN = 10
 
 
@@ -124,8 +129,8 @@ def counters(
         typer.Option(metavar="COLUMN=QUANTITY[:UNIT[:OF]]", help="What a column holds; QUANTITY skip leaves it out."),
     ] = None,
     columns: Annotated[Path | None, typer.Option(metavar="FILE", help="The same for many columns, as YAML.")] = None,
-    interval: Annotated[float | None, typer.Option(metavar="S", help="The length of an interval, in seconds.")] = None,
-    marks: Annotated[str | None, typer.Option(help="What a time marks: start or end of its interval.")] = None,
+    interval: Interval = None,
+    marks: Marks = None,
     into: Into = None,
     out: Out = None,
     as_json: AsJson = False,
@@ -139,12 +144,10 @@ def counters(
     table of the columns quantity, value and unit holds single figures.
     """
     from signalstorm.envs.model import scenario_file
-    from signalstorm.envs.model.errors import wrong_input
     from signalstorm.experiments.imports import counters, figures, tables, text
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
-    if marks not in (None, "start", "end"):
-        raise wrong_input("must be start or end", marks, file="--marks")
+    take_marks(marks)
     scenario = None if into is None else scenario_file.load(into)
     if figures.is_figures(tables.split(text.read(file)).header):
         gate = None if scenario is None else scenario.present.get("nop_rate")
@@ -157,6 +160,7 @@ def counters(
     found, notes = counters.read(
         file, meanings, interval_s=interval, marks=marks,
         subscribers=None if scenario is None else float(sum(group.size for group in scenario.subscribers)),
+        classes=() if scenario is None else [group.name for group in scenario.subscribers],
     )  # fmt: skip
     lines = [f"{file}: {len(found)} quantities", *(f"  note: {note}" for note in notes)]
     for counter in found:
@@ -183,6 +187,18 @@ def _counter(counter: "Counter") -> dict[str, Any]:
         "values": list(counter.values),
         "rates_per_s": list(counter.rates_per_s),
     }
+
+
+def take_marks(marks: str | None) -> None:
+    """Check the option ``--marks``.
+
+    Raises:
+        InputError: If it is neither start nor end.
+    """
+    from signalstorm.envs.model.errors import wrong_input
+
+    if marks not in (None, "start", "end"):
+        raise wrong_input("must be start or end", marks, file="--marks")
 
 
 def pairs(items: "Sequence[str]", option: str, example: str) -> dict[str, str]:

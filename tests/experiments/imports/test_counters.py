@@ -107,6 +107,37 @@ def test_what_is_written_reads_back_equal(tmp_path: Path) -> None:
     ]
 
 
+def test_what_was_written_and_then_spoilt(tmp_path: Path) -> None:
+    file = tmp_path / "observed.csv"
+    written = counters.dump(read(tmp_path, ATTACHES))
+    lines = written.splitlines()
+    assert lines[1].startswith("25200,28800,yes,")
+    cells = lines[1].split(",")
+    spoilt = [
+        [*cells[:7], "many", cells[8]],
+        ["28800", "25200", *cells[2:]],
+        [*cells[:5], "apples", "hertz", *cells[7:]],
+        [*cells[:7], "nan", cells[8]],
+    ]
+    file.write_text("\n".join([lines[0], *(",".join(row) for row in spoilt)]) + "\n")
+    with pytest.raises(InputError) as said:
+        counters.read(file)
+    places = [(fault.line, fault.key) for fault in said.value.faults]
+    assert places == [(2, "value"), (3, "end_s"), (4, "quantity"), (4, "unit"), (5, "value")]
+    file.write_text("start_s,end_s,quantity\n0,1,attach accepts\n")
+    with pytest.raises(InputError, match="but not clock, element, of, unit, value"):
+        counters.read(file)
+
+
+@pytest.mark.parametrize("header", ["attach accepts", "attach failures", "admitted", "attach rejects", "stp2 tx"])
+def test_no_quantity_has_more_than_subscribers_cause(tmp_path: Path, header: str) -> None:
+    content = f"until,{header} per second\n08:00,5.5\n08:01,1000000000000\n"
+    with pytest.raises(InputError, match="cannot be, with 2,386,266 subscribers"):
+        read(tmp_path, content, subscribers=SUBSCRIBERS)
+    at_once = read(tmp_path, "time_s,attach requests count\n1,1000\n2,0\n", marks="end", subscribers=1000.0)
+    assert at_once[0].values == (1000.0, 0.0)
+
+
 def test_column_maps(tmp_path: Path) -> None:
     file = tmp_path / "columns.yaml"
     file.write_text("tx out: link tx:count:stp2/slc4\nother: skip\n")
