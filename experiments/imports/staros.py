@@ -6,6 +6,7 @@ file is read both ways, and the reading counts that leaves fewer known commands 
 
 import os
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -41,6 +42,9 @@ _KNOB_HEADS = {
     if not command.common and (command.head in (MME_GATE, SGSN_GATE) or any(key in KNOBS for key in command.quantities))
 }
 _MARKED = re.compile(rf"[^a-z]{{1,30}}({'|'.join(map(re.escape, _KNOB_HEADS))})(?= |$)")
+_HEADS = sorted(_KNOB_HEADS)
+_BROKEN = 20
+"""A line of so many characters that a knob's command begins with is a part of one."""
 _MOST_DIGITS = 20
 _ACTIONS = {
     "drop": "drop",
@@ -76,6 +80,8 @@ def parse(source: Text) -> Configuration:
     if not chosen.statements and not chosen.troubles:
         rule = "holds no command of a StarOS running configuration that is known here"
         raise wrong_input(rule, way_out="give the output of `show configuration`", file=source.file)
+    if source.cut:
+        chosen.doubt_last(source.lines[-1])
     notes = (*source.notes, *chosen.notes, *chosen.open_at_end())
     found = Configuration(
         file=source.file,
@@ -114,9 +120,13 @@ class _Reader:
         self._by_indent = by_indent
         self._stack: list[_Block] = [_Block(ROOT, "", -1, 0)]
         self._began = self._ended = False
+        self._widest = max((line.width for line in lines), default=0)
+        self._joined: list[str] = []
         i = 0
         while i < len(lines):
             i += self._take(lines, i)
+        if self._joined:
+            self.notes.append(f"lines broken by a terminal's width were joined: {', '.join(self._joined)}")
 
     @property
     def whole(self) -> bool:
@@ -130,6 +140,15 @@ class _Reader:
         if len(self._stack) > 1 and not self._ended:
             path = " > ".join(f"{block.kind} {block.name}".rstrip() for block in self._stack[1:])
             yield f"ends inside {path} (from line {self._stack[-1].line} on) without `end`: is the file whole?"
+
+    def doubt_last(self, line: Line) -> None:
+        """Note a command on a last line without line end: a number or an option of it may be missing."""
+        last = self.statements[-1] if self.statements else None
+        if last is None or last.line != line.number or not (set(last.values) & set(KNOBS)):
+            return
+        rule = f"may be cut: the file ends without a line end after {last.text[-60:]!r}"
+        way_out = "copy the line once more from the box, or end it if it is whole"
+        self.troubles.append(Trouble("damaged", (line.number,), last.slot, rule, way_out, tuple(last.values)))
 
     def _take(self, lines: Sequence[Line], i: int) -> int:
         """Read a line, and return how many lines that took."""
@@ -154,6 +173,9 @@ class _Reader:
         back = _BACK.fullmatch(words) if first in ("no", "default") else None
         known = self._known(back["rest"] if back else words)
         if not known:
+            begun = _begun(back["rest"] if back else words)
+            if begun is not None:
+                return self._broken(lines, i, begun)
             meant = _meant(words)
             if meant is not None:
                 return self._damaged(line, [meant])
@@ -165,15 +187,82 @@ class _Reader:
         if back:
             self._add(line, placed[0], None, words)
             return 1
-        for count in range(1, min(_JOINED, len(lines) - i) + 1):
-            for glue in (" ", "") if count > 1 else (" ",):
-                joined = glue.join(part.text for part in lines[i : i + count])
-                for command in placed:
-                    match = _FORMS[id(command)].fullmatch(joined)
-                    if match:
-                        self._add(line, command, match, joined)
-                        return count
-        return self._damaged(line, placed)
+        return self._whole(lines, i, placed)
+
+    def _whole(self, lines: Sequence[Line], i: int, placed: Sequence[Command]) -> int:
+        """Read a known command with the lines that it was broken into; return how many."""
+        line = lines[i]
+        most = 1
+        while most <= _JOINED and i + most < len(lines) and not self._stands_alone(lines[i + most].text):
+            most += 1
+        longest: tuple[int, list[tuple[Command, re.Match[str], str]]] | None = None
+        for count in range(1, most + 1):
+            matches = list(self._matches(lines[i : i + count], placed))
+            longest = (count, matches) if matches else longest
+            if matches and any(_FORMS[id(matches[0][0])].fullmatch(f"{matches[0][2]}{more}") for more in (" ~", "~")):
+                break  # it would take whatever follows
+        if longest is None:
+            return self._damaged(line, placed)
+        count, matches = longest
+        command, match, joined = matches[0]
+        if len({words for _, _, words in matches}) > 1 or (count == 1 and self._goes_on(lines, i, command)):
+            return self._damaged(line, placed)  # with a blank at the break or without it, or with more than is known
+        self._note_joined(line, count)
+        self._add(line, command, match, joined)
+        return count
+
+    def _matches(
+        self, parts: Sequence[Line], placed: Sequence[Command]
+    ) -> Iterator[tuple[Command, re.Match[str], str]]:
+        """Yield the legal commands that lines are together."""
+        for joined in _together(parts):
+            for command in placed:
+                match = _FORMS[id(command)].fullmatch(joined)
+                if match:
+                    yield command, match, joined
+                    break
+
+    def _goes_on(self, lines: Sequence[Line], i: int, command: Command) -> bool:
+        """Tell whether a complete command seems to go on: it fills the listing's width, and a scrap follows it."""
+        following = lines[i + 1] if i + 1 < len(lines) else None
+        return (
+            not command.common
+            and following is not None
+            and lines[i].width >= self._widest - 1
+            and lines[i].indent > 1 >= following.indent
+            and following.number == lines[i].number + 1
+            and not self._stands_alone(following.text)
+        )
+
+    def _broken(self, lines: Sequence[Line], i: int, begun: Command) -> int:
+        """Read a knob's command that was broken inside of the words by which it is known; return how many lines."""
+        line = lines[i]
+        for count in range(2, min(_JOINED + 1, len(lines) - i) + 1):
+            for joined in _together(lines[i : i + count]):
+                back = _BACK.fullmatch(joined)
+                if self._known(back["rest"] if back else joined):
+                    self._note_joined(line, count)
+                    rest = lines[i + count : i + count + _JOINED]
+                    return count - 1 + self._take([line._replace(text=joined), *rest], 0)
+        if len(line.text) >= _BROKEN:
+            return self._damaged(line, [begun])
+        self.unknown.append(line)
+        return 1
+
+    def _note_joined(self, line: Line, count: int) -> None:
+        if count > 1 and str(line.number) not in self._joined:
+            self._joined.append(str(line.number))
+
+    def _stands_alone(self, words: str) -> bool:
+        """Tell whether a line is a command, or enters or leaves a mode, and so is no rest of the line before."""
+        if words[0] in "#!" or _EXIT.fullmatch(words) or words.lower() in ("config", "end", "configure"):
+            return True
+        back = _BACK.fullmatch(words)
+        known = self._known(back["rest"] if back else words)
+        if any(not command.common or self._reach(command.modes) is not None for command in known):
+            return True
+        entering = words.split(" ", 1)[0].lower() in _OPENING_WORDS
+        return entering and any(form.fullmatch(words) for _, form in _OPENERS)
 
     def _leave(self, indent: int) -> None:
         """Leave the blocks that a line of this indentation cannot be inside of."""
@@ -261,12 +350,27 @@ class _Reader:
         command = placed[0]
         shown = line.text if len(line.text) <= 60 else f"{line.text[:57]}..."
         rule = f"is cut or garbled, or of a form that is not known: {shown!r}"
-        way_out = "copy the line once more from the box"
+        way_out = "copy the line once more from the box, from a wider terminal if it was broken there"
         self.troubles.append(Trouble("damaged", (line.number,), command.head, rule, way_out, _knobs(command)))
         return 1
 
     def _modes(self) -> Modes:
         return tuple(Mode(block.kind, block.name) for block in self._stack[1:])
+
+
+def _together(parts: Sequence[Line]) -> list[str]:
+    """Return the words of lines that may be one, with a blank at the breaks and without."""
+    joined = [parts[0].text]
+    for part in parts[1:]:
+        joined = [f"{before}{glue}{part.text}" for before in joined for glue in (" ", "")]
+    return joined
+
+
+def _begun(words: str) -> Command | None:
+    """Return the command of a knob of whose head a line is the beginning only."""
+    lowered = words.lower()
+    at = bisect_left(_HEADS, lowered)
+    return _KNOB_HEADS[_HEADS[at]] if at < len(_HEADS) and _HEADS[at].startswith(lowered) else None
 
 
 def _meant(words: str) -> Command | None:

@@ -2,9 +2,10 @@
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from signalstorm.envs.model.errors import wrong_input
 
@@ -15,6 +16,8 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-Z\\-_])")
 _PAGER = re.compile(r"(?:<?-{1,}\s*\(?\s*more\s*\)?\s*-{1,}>?|\(END\))[\x08 \r]*", re.IGNORECASE)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2060\ufeff]")
 _PROMPT = re.compile(r"\[[^\]\s]{1,60}\]\S{1,80}[#>](?:\s|$)")
+_SESSION = re.compile(r"\s*\[[^\]\s]{1,60}\][^\s()]{1,80}\([^()\s]{1,60}\)# ?")
+"""A prompt of a configuration mode, after which a command was entered."""
 _TYPOGRAPHY = str.maketrans(
     {
         "\xa0": " ",
@@ -41,6 +44,8 @@ class Line(NamedTuple):
     """The text, with single blanks between words."""
     raw: str
     """The text with its blanks and tabs."""
+    width: int = 0
+    """Columns that it takes, blanks at both ends included."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Text:
     """The lines that are not blank."""
     notes: tuple[str, ...]
     """What was mended, in words."""
+    cut: bool = False
+    """Whether the last line has no line end, so that it may have been cut."""
 
 
 def read(path: str | os.PathLike[str]) -> Text:
@@ -63,15 +70,27 @@ def read(path: str | os.PathLike[str]) -> Text:
     """
     file = Path(path)
     try:
-        size = file.stat().st_size
-        if size > MOST_BYTES:
-            raise wrong_input(f"must be at most {MOST_BYTES / 1e6:g} MB", way_out="cut it", file=str(file))
-        content = file.read_bytes()
+        mode = file.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            raise wrong_input("is no file", way_out="give a file or a pipe", file=str(file))
+        with file.open("rb") as stream:
+            return clean(take(stream, str(file)), str(file))
     except OSError as error:
         raise wrong_input(
             f"cannot be read: {error.strerror}", way_out="give an existing file", file=str(file)
         ) from None
-    return clean(content, str(file))
+
+
+def take(stream: BinaryIO, file: str) -> bytes:
+    """Read a stream to its end.
+
+    Raises:
+        InputError: If it is too long; one without an end is read no further than that.
+    """
+    content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise wrong_input(f"must be at most {MOST_BYTES / 1e6:g} MB", way_out="cut it", file=file)
+    return content
 
 
 def clean(content: bytes, file: str) -> Text:
@@ -101,18 +120,22 @@ def clean(content: bytes, file: str) -> Text:
         for part in line.split("\r"):
             bare = _CONTROLS.sub("", part)
             shown = bare.expandtabs(_TAB)
+            width = len(shown)
+            if "[" in shown and (session := _SESSION.match(shown)):
+                prompts += 1
+                shown = bare = shown[session.end() :]
             words = shown.split()
             if not words:
                 continue
             if _PROMPT.match(words[0] + " "):
                 prompts += 1
                 continue
-            lines.append(Line(number, len(shown) - len(shown.lstrip()), " ".join(words), bare.strip(" ")))
+            lines.append(Line(number, len(shown) - len(shown.lstrip()), " ".join(words), bare.strip(" "), width))
     if pages:
         notes.append(f"{pages} marks of a pager taken out")
     if prompts:
         notes.append(f"{prompts} prompts skipped")
-    return Text(file, tuple(lines), tuple(notes))
+    return Text(file, tuple(lines), tuple(notes), cut=not text.endswith("\n"))
 
 
 def _decoded(content: bytes) -> tuple[str, list[str]]:

@@ -49,7 +49,7 @@ def advise(
     from signalstorm.experiments.advise import advise as run
     from signalstorm.experiments.advise import in_words
     from signalstorm.experiments.advise_data import history_of, read_history
-    from signalstorm.experiments.imports.text import clean
+    from signalstorm.experiments.imports.text import clean, take
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     model = scenario_file.load(scenario)
@@ -62,7 +62,9 @@ def advise(
 
         more = {quantity.name: quantity.is_rate for quantity in needed(policy_of(policy, model), model)}
     if counters == "-":
-        history = history_of(clean(sys.stdin.buffer.read(), "standard input"), model, more, interval_s=interval)
+        history = history_of(
+            clean(take(sys.stdin.buffer, "standard input"), "standard input"), model, more, interval_s=interval
+        )
     else:
         history = read_history(counters, model, more, interval_s=interval)
     chosen = rule if policy is None else adviser(policy, model, history)
