@@ -374,7 +374,9 @@ def test_everything_works_by_the_keyboard_alone(context: Any, server: Served) ->
         for _ in range(80):
             if focused() == wanted:
                 return
+            here = page.evaluate_handle("document.activeElement")
             page.keyboard.press(key)
+            page.wait_for_function("here => document.activeElement !== here", arg=here)  # a busy page takes a while
         raise AssertionError(f"{wanted} cannot be reached: at {focused()}")
 
     tab_to("source")
