@@ -297,7 +297,10 @@ static void fire_drawn(double *restrict m, const i64 *plan, i64 step)
             EACH {
                 level[k][b] += ring[k][b];
                 ring[k][b] = 0.0;
-                double n = MAX(level[k][b] + p[C_SCATTER][b] * debt[k][b], 0.0);
+                double now = level[k][b];
+                double share = now > 1e-12 ? now / MAX(stock[k][b] - debt[k][b], now) : 1.0;
+                double evening = p[C_SCATTER][b] > 0.0 ? MAX(p[C_SCATTER][b], share) : 0.0;
+                double n = MAX(now + evening * debt[k][b], 0.0);
                 n = MIN(n, stock[k][b]);
                 fired[k][b] = n;
                 d[D_MEAN][b] += p[C_SCATTER][b] > 0.0 ? n : 0.0;
