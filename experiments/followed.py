@@ -34,7 +34,7 @@ def find(named: str | None, recommendation: Path) -> Followed | None:
     """
     if named in RULES:
         card = RULES[named]
-        return _followed(card) if isinstance(card, Card) else None
+        return _followed(named, card) if isinstance(card, Card) else None
     if named is None:
         path = (recommendation if recommendation.is_dir() else recommendation.parent) / rule_file.RULE
         if not path.is_file():
@@ -50,16 +50,17 @@ def find(named: str | None, recommendation: Path) -> Followed | None:
             return None
         rule = f"must be of {GATE}, the gate's rate"
         raise wrong_input(rule, found.knob, "run it with evaluate or compare", file=named, key="knob")
-    return _followed(TableCard(found.law), found)
+    return _followed(str(path), TableCard(found.law), found)
 
 
-def _followed(card: Card, file: rule_file.RuleFile | None = None) -> Followed:
+def _followed(named: str, card: Card, file: rule_file.RuleFile | None = None) -> Followed:
     law = card.law
 
     def decide(seen: Mapping[str, float], setting: Mapping[str, KnobValue]) -> Decision:
         return card.decide(Counters(60.0, 60.0, {_NAMES[name]: value for name, value in seen.items()}), setting)
 
     return Followed(
+        named,
         tuple(_table(card)),
         float(getattr(law, "floor_per_s", KNOBS[GATE].low)),
         law.dead_band_share,
@@ -86,8 +87,15 @@ def _table(card: Card) -> Iterator[str]:
         return
     yield "| row | if | then |"
     yield "|---|---|---|"
-    yield f"| 1 | an alarm is up, or more than {law.healthy_share:.0%} of the attempts fail | {card.closing} |"
-    yield f"| 2 | otherwise | {card.opening} |"
+    if card.closing == card.opening:
+        yield f"| 1 | always | {card.closing} |"
+    else:
+        yield from _rows(card)
     yield ""
     own = [field.name for field in fields(law) if field.name not in ("dead_band_share", "step_share", "cool_down")]
     yield f"`{card.name}`: " + ", ".join(f"{name} {getattr(law, name):g}" for name in own) + "."
+
+
+def _rows(card: Card) -> Iterator[str]:
+    yield f"| 1 | an alarm is up, or more than {card.law.healthy_share:.0%} of the attempts fail | {card.closing} |"
+    yield f"| 2 | otherwise | {card.opening} |"

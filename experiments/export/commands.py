@@ -69,7 +69,8 @@ _SGSN_GATE = (
 _SGSN_GATE_OFF = "default network-overload-protection sgsn-new-connections-per-second"
 _SGSN_SOURCE = "CLI-R16 p5328, CLI-R18 p5470"
 _SGSN_ACTIONS = {"drop": "drop", "reject-congestion": "reject-with-cause congestion"}
-_GATE_KNOBS = ("nop_rate", "nop_wait_s", "nop_queue", "nop_queue_wait_s", "nop_action")
+GATE_KNOBS = ("nop_rate", "nop_wait_s", "nop_queue", "nop_queue_wait_s", "nop_action")
+"""Knobs that the gate's line sets."""
 _CONGESTION = "reject-congestion"
 _T3346_SOURCE = "CLI-R17 p7193, RCR-R17 p320"
 _ACTIONS = {
@@ -123,7 +124,7 @@ def _in_order(target: Values, other: Values, release: Release, timer: Iterator[C
 
 
 def on_box(present: Values, recommended: Values, t3346_s: int | None = None) -> tuple[Values, Values]:
-    """Return two settings with T3346 as it stands on the box before and after the commands, whether used or not.
+    """Return two settings as they stand on the box: with T3346 whether used or not, without values of an absent gate.
 
     The commands touch the timer only where the gate is to refuse with it. Where the gate does not, a setting's value
     of it means nothing, and the box keeps its own.
@@ -136,18 +137,21 @@ def on_box(present: Values, recommended: Values, t3346_s: int | None = None) -> 
     Returns:
         Both settings; ``t3346_s`` is absent where it is not known.
     """
+    before, after = (
+        {name: value for name, value in one.items() if _stands(name, one)} for one in (present, recommended)
+    )
     if _is_sgsn(present):  # its back-off is a range of minutes, and `t3346_s` no command of it
-        before, after = (
-            {name: value for name, value in one.items() if name != BACK_OFF} for one in (present, recommended)
-        )
         return before, after
     now = present.get(BACK_OFF, 0) if _refuses(present) else t3346_s
     then = recommended.get(BACK_OFF, 0) if _refuses(recommended) else now
-    before, after = (
-        {name: value for name, value in one.items() if name != BACK_OFF} | ({} if known is None else {BACK_OFF: known})
-        for one, known in ((present, now), (recommended, then))
-    )
+    before |= {} if now is None else {BACK_OFF: now}
+    after |= {} if then is None else {BACK_OFF: then}
     return before, after
+
+
+def _stands(name: str, values: Values) -> bool:
+    """Tell whether a value of a setting is one on the box; the timer is seen to by `on_box`."""
+    return name != BACK_OFF and (name == "nop_rate" or name not in GATE_KNOBS or values.get("nop_rate") != OFF)
 
 
 def not_exported(target: Values, other: Values) -> Iterator[str]:
@@ -198,7 +202,7 @@ def _gate(target: Values, release: Release) -> Iterator[Command]:
         "mme",
         (),
         line,
-        tuple(name for name in _GATE_KNOBS if name in target),
+        tuple(name for name in GATE_KNOBS if name in target),
         source,
         tuple(notes),
         tuple(_gate_doubts(release)),
@@ -246,7 +250,7 @@ def _sgsn_gate(target: Values) -> Iterator[Command]:
         "each attach it lets through is four messages on the links: see that they can carry them",
     )
     doubts = ("the hyphens of `reject-with-cause`, which the references also print with blanks",)
-    yield Command("mme", (), line, tuple(name for name in _GATE_KNOBS if name in target), _SGSN_SOURCE, notes, doubts)
+    yield Command("mme", (), line, tuple(name for name in GATE_KNOBS if name in target), _SGSN_SOURCE, notes, doubts)
 
 
 def _links(target: Values, other: Values) -> Iterator[Command]:

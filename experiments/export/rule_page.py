@@ -1,9 +1,11 @@
 """The part of a runbook that moves the gate with the storm: a rule on a card, with an example worked out."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import ABSENT, wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.experiments.export import staros
@@ -25,6 +27,8 @@ Decide = Callable[[Mapping[str, float], Mapping[str, KnobValue]], tuple[str, Kno
 class Followed:
     """A rule that a person follows."""
 
+    name: str
+    """What ``--rule`` takes: its name or its file."""
     table: tuple[str, ...]
     """What to do when, in lines of Markdown."""
     floor_per_s: float
@@ -55,7 +59,7 @@ def check(rule: Followed | None, source: Source) -> None:
 
 def section(rule: Followed, source: Source, release: Release, names: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of the part."""
-    yield from ("", "## Best: move the gate once a minute", "")
+    yield from ("", f"## {'Best: move' if _is_best(rule, source) else 'Move'} the gate once a minute", "")
     yield from _origin(rule, source)
     yield "Begin with the setting under *What to do*. Then, each time new counters are there:"
     yield ""
@@ -68,7 +72,7 @@ def section(rule: Followed, source: Source, release: Release, names: Mapping[str
     yield "- A counter is missing: take its last value. All are: change nothing."
     yield f"- Stop after {_CALM_INTERVALS} intervals without alarm and without failures, requests as on any day, and"
     yield "  put back the rate under *What to do*. Stop, too, if nothing gets better: see *How to tell that it works*."
-    yield "- The same from a file: `signalstorm advise SCENARIO --counters FILE --rule RULE`, with its command."
+    yield f"- The same from a file, with its command: {advice(source, rule)}"
     yield from _example(rule, source, release, names)
 
 
@@ -79,6 +83,8 @@ def _origin(rule: Followed, source: Source) -> Iterator[str]:
         yield f"Distilled from a policy for `{_safe(scenario)}`; this page is for `{_safe(here)}`."
     evidence = rule.evidence
     if not evidence:
+        yield "How it does beside a setting that nobody changes was not measured."
+        yield ""
         return
     try:
         static, own = evidence["best_static"], evidence["rule"]
@@ -91,6 +97,27 @@ def _origin(rule: Followed, source: Source) -> Iterator[str]:
     except (KeyError, TypeError, IndexError):
         yield "How it does beside a setting that nobody changes was not measured."
     yield ""
+
+
+def _is_best(rule: Followed, source: Source) -> bool:
+    """Tell whether the rule was measured on this scenario, and is better than the best setting that nobody changes."""
+    try:
+        here = rule.distilled_from["scenario"] == source.record.scenario.name
+        return bool(here and rule.evidence["rule"]["rmst_s"] < rule.evidence["best_static"]["rmst_s"])
+    except (KeyError, TypeError):
+        return False
+
+
+def advice(source: Source, rule: Followed | None = None) -> str:
+    """Return the command that works a rule out, with what is to be put in for the night."""
+    found = source.record.scenario
+    packaged = found.name in scenario_file.list_names() and scenario_file.load(found.name).hash() == found.hash
+    words = ["signalstorm", "advise", found.name if packaged else "scenario.yaml", "--counters", "latest.csv"]
+    words += ["--rule", rule.name] if rule is not None else []
+    rate = source.recommended[GATE]
+    command = " ".join(shlex.quote(word) for word in [*words, "--set", f"{GATE}={rate}"]).replace("`", "")
+    where = "" if packaged else "scenario.yaml from the folder of the run, "
+    return f"`{command}`, {where}with the latest counters and the rate in force by then."
 
 
 def _safe(text: str) -> str:

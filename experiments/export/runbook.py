@@ -11,7 +11,7 @@ from signalstorm import __version__
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.experiments.export import rule_page, staros
 from signalstorm.experiments.export.command import Command
-from signalstorm.experiments.export.commands import NAMES, not_exported
+from signalstorm.experiments.export.commands import NAMES, PSP_MODES, not_exported
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.rule_page import Followed
 from signalstorm.experiments.export.source import Source
@@ -25,7 +25,8 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>#|])")
 _BOXES = {"mme": "the SGSN or MME", "gateway": "the gateway"}
 _EFFECTS = {
     "live": "takes effect at once and disturbs nothing that runs",
-    "association restart": "takes the association down and up again: one at a time, and wait until it is in service",
+    "association restart": "takes the association down and up again, which will most likely end all sessions on its "
+    "peer server: one at a time, and wait until it is in service",
     "reload": "needs a save and a reload of the box: not during a storm",
 }
 
@@ -85,10 +86,11 @@ def _when(source: Source) -> Iterator[str]:
         yield "- Best before any storm: the setting is meant to stay. Every line may also be entered during one."
     else:
         yield "- Before any storm, in a maintenance window: some line takes associations down or needs a reload."
-    if isinstance(rate, str):
-        yield f"- In a storm: attach requests above their daily peak, towards {peak:,.0f} per s, and failures too."
+        yield "  What it comes to if it is entered in the middle of a storm was not simulated."
+    if rate is None or isinstance(rate, str):
+        yield f"- A storm is: attach requests above their daily peak, towards {peak:,.0f} per s, and failures too."
     else:
-        yield f"- In a storm: attach requests above the gate's {rate:g} per s for minutes, towards {peak:,.0f} per s."
+        yield f"- A storm is: attach requests above the gate's {rate:g} per s for minutes, towards {peak:,.0f} per s."
         yield "- The counter of the gate that tells: requests it drops or refuses, and its queue full."
     if "rto_max_ms" in present:
         yield "- Or: a signalling link's congestion alarm up for a minute, and fewer answers than requests on it."
@@ -115,13 +117,11 @@ def _what(source: Source, plan: Mapping[str, Sequence[Command]], names: Mapping[
         yield f"{number}. On {_BOXES[todo[0].box]}, from `{name}`:"
         yield ""
         yield from _block(todo, names)
-        for doubt in dict.fromkeys(doubt for command in todo for doubt in command.confirm):
-            yield f"   - Confirm on the box first: {_plain(doubt)}."
-    missing = [
-        NAMES[key]
-        for key in NAMES
-        if any(f"{{{key}}}" in m for t in plan.values() for c in t for m in c.modes) and key not in names
-    ]
+        for of, doubt in dict.fromkeys((_words(command), doubt) for command in todo for doubt in command.confirm):
+            yield f"   - Confirm on the box first, for `{of}`: {_plain(doubt)}."
+        for of in (_words(command) for command in todo if staros.changes_nothing(command)):
+            yield f"   - `{of}`: this is in force already, and may be left out."
+    missing = [NAMES[key] for key in staros.needed(c for todo in plan.values() for c in todo) if key not in names]
     if missing:
         yield f"   - Fill in at `< >`: {_plain(', '.join(missing))}."
     for sentence in not_exported(source.recommended, source.present):
@@ -136,11 +136,20 @@ def _works(source: Source) -> Iterator[str]:
     yield f"- As the scenario is: {_time(nominal.recommended)} until it is over, instead of {_time(nominal.present)}."
     if nominal.lower_bound_s:
         yield f"- Nothing can end it sooner than {nominal.lower_bound_s:,.0f} s: do not expect more."
-    worst = held_out.recommended.worst_s
-    yield f"- Worst of {len(held_out.storms)} storms that the search had not seen: {worst:,.0f} s."
+    unseen, share, of = held_out.recommended, held_out.recommended.converged_share, len(held_out.storms)
+    if share < 1.0:
+        left = f"{1.0 - share:.0%} were not over within {held_out.horizon_s:,.0f} s"
+        yield f"- Of {of} storms that the search had not seen, {left}."
+    else:
+        yield f"- Worst of {of} storms that the search had not seen: {unseen.worst_s:,.0f} s."
     yield "- Within a few intervals accepts rise and failures fall; then requests fall, and alarms clear."
-    yield f"- If nothing has changed after {worst:,.0f} s, the storm is of another kind: go back, call the second line."
-    yield "- To move the gate with the storm: `signalstorm advise SCENARIO --counters FILE`, an interval at a time."
+    median = unseen.convergence_time_s.median
+    usual_s = unseen.worst_s if share == 1.0 else median if median is not None else held_out.horizon_s
+    usual = "" if share == 1.0 or median is None else ", in which half of those storms were over"
+    yield f"- If nothing has changed after {usual_s:,.0f} s{usual}, the storm is of another kind:"
+    yield "  go back, call the second line."
+    if rule_page.GATE in source.recommended:
+        yield f"- To move the gate with the storm, an interval at a time: {rule_page.advice(source)}"
 
 
 def _back(source: Source, plan: Mapping[str, Sequence[Command]], names: Mapping[str, str]) -> Iterator[str]:
@@ -164,9 +173,20 @@ def _limits(source: Source) -> Iterator[str]:
 
 
 def _block(todo: Sequence[Command], names: Mapping[str, str]) -> Iterator[str]:
+    links = list(dict.fromkeys(command.modes for command in todo if staros.is_link(command)))
+    if links:
+        each = "the block of `psp instance` once for each PSP" if links == [PSP_MODES] else "a block for each PSP"
+        yield f"Block by block, not as a whole: {each}, and go on only once its association is in service."
+        yield ""
     yield "```"
     yield from staros.lines(todo, names)
     yield "```"
+
+
+def _words(command: Command) -> str:
+    """Return what a command is called: its words up to the first number or choice."""
+    words = command.line.split()
+    return " ".join(words[: 1 if words[0].startswith("sctp-") else 2])
 
 
 def _value(name: str, value: KnobValue | None) -> str:

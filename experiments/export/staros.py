@@ -18,6 +18,7 @@ from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.export.command import Command
 from signalstorm.experiments.export.commands import (
     BACK_OFF,
+    GATE_KNOBS,
     NAMES,
     PSP_MODES,
     Values,
@@ -107,9 +108,10 @@ def files(source: Source, release: Release, names: Mapping[str, str]) -> dict[st
         InputError: If the release has no command for a value, or a name is not legal.
     """
     check_names(names)
+    whole = plan(source, release)
     return {
-        name: _file(source, release, names, todo, back=name in (ROLLBACK, GATEWAY_ROLLBACK))
-        for name, todo in plan(source, release).items()
+        name: _file(source, release, names, todo, _elsewhere(whole, name), back=name in (ROLLBACK, GATEWAY_ROLLBACK))
+        for name, todo in whole.items()
     }
 
 
@@ -135,12 +137,20 @@ def check_names(names: Mapping[str, str]) -> None:
         raise located(findings, "--name")
 
 
-def _file(source: Source, release: Release, names: Mapping[str, str], todo: Sequence[Command], *, back: bool) -> str:
+def _file(
+    source: Source,
+    release: Release,
+    names: Mapping[str, str],
+    todo: Sequence[Command],
+    elsewhere: Mapping[str, str],
+    *,
+    back: bool,
+) -> str:
     target, other = (source.present, source.recommended) if back else (source.recommended, source.present)
     head = [
         *_head(source, release, todo, names, back=back),
         "",
-        *_difference(source, back=back),
+        *_difference(source, elsewhere, back=back),
         *not_exported(target, other),
     ]
     text = list(remarks(head))
@@ -167,7 +177,7 @@ def _head(
     if not back:
         yield f"Verdict: {source.record.verdict}"
     yield f"StarOS release: {release.number or 'not named; the forms are those of 17 and later'}"
-    blocks = {command.modes for command in todo if _is_link(command)}
+    blocks = {command.modes for command in todo if is_link(command)}
     if len(blocks) > 1:
         yield (
             "DO NOT LOAD THIS AS A FILE: it takes associations down, one by one. Enter block by block, without the "
@@ -175,7 +185,7 @@ def _head(
         )
     else:
         yield "Load this as a file. Where lines are pasted instead, leave out the remarks (lines that begin with #)."
-    missing = [key for key in _needed(todo) if key not in names]
+    missing = [key for key in needed(todo) if key not in names]
     if missing:
         yield "FILL IN FIRST, at < >: " + ", ".join(f"{NAMES[key]} ({key})" for key in missing)
     if not back:
@@ -183,7 +193,10 @@ def _head(
 
 
 def difference(
-    target: Values, other: Values, links: Mapping[str, tuple[Values, Values]] | None = None
+    target: Values,
+    other: Values,
+    links: Mapping[str, tuple[Values, Values]] | None = None,
+    elsewhere: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Yield what changes and what stays, a sentence part for each knob.
 
@@ -191,12 +204,14 @@ def difference(
         target: The setting to reach, as `on_box` returns it.
         other: The setting in force, likewise.
         links: What each association is to have and has, by its name in words; None: one setting holds for all.
+        elsewhere: The file that sets a knob, where it is not the one that this is written into.
     """
     pairs = {"": (target, other)}
     names = [name for name in KNOBS if name in target or name in other]
     own = LINK_KNOBS if links else ()
     rows = [
         f"  {name}: {text(name, old)} -> {text(name, new)}{f' on {where}' if where else ''}"
+        f"{f' (by {elsewhere[name]})' if elsewhere and name in elsewhere else ''}"
         for name in names
         for where, (then, now) in (links or pairs if name in own else pairs).items()
         if (old := now.get(name)) != (new := then.get(name))
@@ -214,13 +229,20 @@ def text(name: str, value: KnobValue | None) -> str:
     return KNOBS[name].text(value)
 
 
-def _difference(source: Source, *, back: bool) -> Iterator[str]:
+def _difference(source: Source, elsewhere: Mapping[str, str], *, back: bool) -> Iterator[str]:
     now, then = on_box(source.present, source.recommended, source.t3346_s)
     links = {str(one): ({**now, **one.values}, then) for one in source.associations}
     if back:
-        yield from difference(now, then, links)
+        yield from difference(now, then, links, elsewhere)
     else:
-        yield from difference(then, now, {where: (there, here) for where, (here, there) in links.items()})
+        yield from difference(then, now, {where: (there, here) for where, (here, there) in links.items()}, elsewhere)
+
+
+def _elsewhere(files: Mapping[str, Sequence[Command]], own: str) -> dict[str, str]:
+    """Return the file that sets a knob on the other box, on the same way."""
+    other = {SETTING: GATEWAY, ROLLBACK: GATEWAY_ROLLBACK, GATEWAY: SETTING, GATEWAY_ROLLBACK: ROLLBACK}[own]
+    knobs = [name for command in files.get(other, ()) for name in command.knobs]
+    return dict.fromkeys([*knobs, *(GATE_KNOBS if "nop_rate" in knobs else ())], other)
 
 
 def _about(command: Command, source: Source) -> Iterator[str]:
@@ -229,17 +251,24 @@ def _about(command: Command, source: Source) -> Iterator[str]:
         knob = KNOBS[name]
         was = f" (before: {knob.text(before[name])})" if name in before and before[name] != after.get(name) else ""
         yield f"{name} = {text(name, after.get(name))}{was}. Changed: {knob.change}. Seen in: {command.source}."
-    if command.knobs and all(name in after and after[name] == before.get(name) for name in command.knobs):
+    if changes_nothing(command):
         yield "  changes nothing: this is in force already, and may be left out"
     if command.modes == PSP_MODES and not command.knobs and command.notes:
-        yield "  this block is for one PSP: repeat it for each"
+        yield "  this block is for one PSP: repeat it for each. What each had is in the configuration saved before"
     yield from (f"  {note}" for note in command.notes)
     if "nop_rate" in command.knobs and not isinstance(after["nop_rate"], str):
         yield f"  {_share(after['nop_rate'], source.imsimgr_instances)}"
     yield from (f"  CONFIRM ON BOX: {doubt}" for doubt in command.confirm)
 
 
-def _is_link(command: Command) -> bool:
+def changes_nothing(command: Command) -> bool:
+    """Tell whether all that a command sets is in force already; one without knobs, `no associate`, does something."""
+    before, after = command.before, command.after
+    return bool(command.knobs) and all(name in after and after[name] == before.get(name) for name in command.knobs)
+
+
+def is_link(command: Command) -> bool:
+    """Tell whether a command is one of an association."""
     return len(command.modes) == len(PSP_MODES) and command.modes[0].startswith("ss7-routing-domain")
 
 
@@ -251,7 +280,8 @@ def _share(rate: float, instances: int | None) -> str:
     return f"the rate is that of the chassis: each of {instances} IMSI managers gets {rate / instances:.6g} per s"
 
 
-def _needed(todo: Iterable[Command]) -> list[str]:
+def needed(todo: Iterable[Command]) -> list[str]:
+    """Return the keys of `NAMES` that commands hold."""
     text = " ".join(part for command in todo for part in (*command.modes, command.line))
     return [key for key in NAMES if f"{{{key}}}" in text]
 

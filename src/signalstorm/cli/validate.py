@@ -25,7 +25,8 @@ def validate(
 ) -> None:
     """Check that a recommendation is unchanged, and that its setting does what it says, as exported.
 
-    The commands are written, read back and simulated again on the same storms. Exit code 1 if anything differs.
+    The commands are written, read back and simulated again on the same storms. Exit code 1 if anything differs, 2 if a
+    value in it is not legal.
     """
     from signalstorm.experiments.validate import TRIALS_RUN_AGAIN
     from signalstorm.experiments.validate import validate as run

@@ -10,6 +10,7 @@ import pytest
 from signalstorm.agents import rule_file
 from signalstorm.agents.laws.table import Condition, Row, Table
 from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.scenario_file import load
 from signalstorm.experiments.export import releases, runbook, source, write
 from signalstorm.experiments.followed import find
 from tests.experiments.export.grammar import read
@@ -71,7 +72,7 @@ def test_a_rule_comes_before_the_setting(tmp_path: Path) -> None:
     made = source.read(recommendation())
     text = runbook.files(made, releases.UNKNOWN, {}, find(str(tmp_path / "mine.yaml"), tmp_path))[runbook.FILE]
     heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert heads[:3] == ["When", "Best: move the gate once a minute", "What to do"]
+    assert heads[:3] == ["When", "Move the gate once a minute", "What to do"]
     assert "| 1 | share of failed attempts above 10 % | 0.9 x completed |" in text
     assert "| 2 | otherwise | 1.3 x completed |" in text
     assert "change by\n  25% or less" in text
@@ -104,6 +105,13 @@ def test_the_rule_of_the_run_is_found(tmp_path: Path) -> None:
     assert "On 64 storms there: 71 min instead of 100 min" in text
     assert "10.0 changes per hour" in text
     assert "<b>" not in text
+    assert "## Move the gate" in text  # it was measured on another scenario
+    own = rule_file.rule_file(
+        TABLE, distilled_from={"scenario": recommendation()["scenario"]["name"]}, evidence=evidence
+    )
+    rule_file.save(tmp_path / "rule.yaml", own)
+    write(tmp_path, tmp_path, ["runbook"], rule=find(None, tmp_path))
+    assert "## Best: move the gate" in (tmp_path / "runbook.md").read_text()
 
 
 def test_a_rule_by_its_name(tmp_path: Path) -> None:
@@ -120,3 +128,49 @@ def test_a_rule_by_its_name(tmp_path: Path) -> None:
     if "nop_rate" not in found.recommended:
         with pytest.raises(InputError, match="needs a gate"):
             runbook.files(found, releases.UNKNOWN, {}, find("constant-gain", tmp_path))
+
+
+def links(**changes: object) -> str:
+    target = {**PRESENT, "rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}
+    made = recommendation(present=dict(PRESENT), recommended=target, override={"rto_max_ms": 500}, **changes)
+    return runbook.files(source.read(made), releases.UNKNOWN, {})[runbook.FILE]
+
+
+def test_every_mark_is_named_and_every_doubt_has_its_line() -> None:
+    text = links()
+    marks = set(re.findall(r"< ([^>]+) >", text.split("The way back")[0]))
+    told = re.search(r"Fill in at `< >`: (.*)\.", text)
+    assert told is not None
+    assert all(mark in told[1] for mark in marks)
+    assert "number of the ASP instance" in told[1]
+    assert "for `sctp-rto-initial`: the range, which is not published for a PSP." in text
+    assert "for `network-overload-protection sgsn-new-connections-per-second`: the hyphens" in text
+    assert "`network-overload-protection sgsn-new-connections-per-second`: this is in force already" in text
+    assert text.count("Block by block, not as a whole: the block of `psp instance` once for each PSP") == 2
+    assert "Block by block" not in page()
+
+
+def test_a_horizon_is_no_time_that_a_storm_took() -> None:
+    held_out = recommendation()["held_out"]
+    figures = {**held_out["recommended"], "converged_share": 0.85, "worst_s": held_out["horizon_s"]}
+    text = page(held_out={**held_out, "recommended": figures})
+    assert f"15% were not over within {held_out['horizon_s']:,.0f} s" in text
+    assert "Worst of" not in text
+    median = figures["convergence_time_s"]["median"]
+    assert f"If nothing has changed after {median:,.0f} s, in which half of those storms were over" in text
+
+
+def test_the_command_of_a_rule_can_be_copied(tmp_path: Path) -> None:
+    """`lab-pcrf` of another hash is not the packaged one: the file of the run is."""
+    made = source.read(recommendation())
+    text = runbook.files(made, releases.UNKNOWN, {}, find("constant-gain", tmp_path))[runbook.FILE]
+    command = "signalstorm advise scenario.yaml --counters latest.csv --rule constant-gain --set nop_rate=60"
+    assert f"`{command}`, scenario.yaml from the folder of the run" in text
+    assert "| 1 | always | let through what is completed, times a constant |" in text
+    assert "| 2 |" not in text
+    assert "| 2 | otherwise | " in "\n".join(find("rate-matching", tmp_path).table)  # type: ignore[union-attr]
+    assert "How it does beside a setting that nobody changes was not measured." in text
+    content = recommendation()
+    content["scenario"] |= {"name": "lab-pcrf", "hash": load("lab-pcrf").hash()}
+    packaged = runbook.files(source.read(content), releases.UNKNOWN, {})[runbook.FILE]
+    assert "`signalstorm advise lab-pcrf --counters latest.csv --set nop_rate=60`, with the latest" in packaged

@@ -233,6 +233,22 @@ def test_a_line_that_changes_nothing_says_so(tmp_path: Path) -> None:
     assert "changes nothing" not in gate
 
 
+def test_each_file_says_what_the_other_box_changes(tmp_path: Path) -> None:
+    """And a gate that is off has neither wait nor queue, so that neither changes nor stays."""
+    content = recommendation()
+    content["recommended"]["diameter_tx_s"] = 3
+    write(content, tmp_path, ["staros"])
+    texts = {path.name: path.read_text() for path in tmp_path.glob("*.cfg")}
+    assert "#   nop_rate: off -> 60 per s\n" in texts["staros.cfg"]
+    assert "#   nop_wait_s: not set -> 10 s\n" in texts["staros.cfg"]
+    assert "(before: 5 s)" not in texts["staros.cfg"]
+    assert "#   diameter_tx_s: 2 s -> 3 s (by staros-gateway.cfg)\n" in texts["staros.cfg"]
+    assert "#   diameter_tx_s: 2 s -> 3 s\n" in texts["staros-gateway.cfg"]
+    assert "#   nop_rate: off -> 60 per s (by staros.cfg)\n" in texts["staros-gateway.cfg"]
+    assert "#   nop_wait_s: 10 s -> not set (by staros-rollback.cfg)\n" in texts["staros-gateway-rollback.cfg"]
+    assert "nop_action" not in texts["staros-rollback.cfg"].split("What stays")[1]
+
+
 def test_files_of_the_gateway_do_not_stay_behind(tmp_path: Path) -> None:
     content = recommendation()
     content["recommended"]["diameter_tx_s"] = 3
