@@ -285,7 +285,7 @@ def read_observed(
         log = _alarm_log(source)
         if log is not None:
             traps.check_elements(log, scenario)
-            listed = text.clean(traps.dump(log.alarms()).encode(), os.fspath(file))
+            listed = text.clean(traps.dump(log.alarms(), log.first_day).encode(), os.fspath(file))
             alarms += _first_alarms(tables.split(listed), scenario)
             notes += [f"{file}: {len(log.unknown)} lines are no trap that is known, left out"] if log.unknown else []
             continue
@@ -315,13 +315,19 @@ def read_observed(
 
 
 def _alarm_log(source: text.Text) -> traps.Traps | None:
-    """Return a file's traps if it is an alarm log as text, in which most lines are traps; None if it is a table."""
+    """Return a file's traps if it is an alarm log as text, in which most lines are traps; None if it is a table.
+
+    Raises:
+        InputError: If it is a log with times or dates that cannot be.
+    """
     heading = source.lines[0].text if source.lines else ""
     if {"element", "kind", "set"} <= set(heading.split(",")):
         return None
     try:
         log = traps.parse(source)
-    except InputError:
+    except InputError as error:
+        if error.faults[0].line is not None:
+            raise  # it is a log, with a line that cannot be
         return None
     return log if len(log.traps) > len(log.unknown) else None
 

@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from signalstorm.envs.model.errors import Fault, InputError, Shown, wrong_input
 from signalstorm.experiments.imports.text import Text
@@ -128,17 +129,33 @@ def times(cells: Sequence[tuple[int, str]], file: str, name: str) -> tuple[list[
         return [value for value in values if value is not None], False
     found: list[float] = []
     faults = []
+    first: date | None = None
     for (line, cell), form in zip(cells, forms, strict=True):
-        if form is None or int(form["h"]) > 24 or int(form["m"]) > 59:
+        seconds = None if form is None else _of_day(form)
+        if form is None or seconds is None:
             faults.append(Fault(file, line, name, "must be a time of day, such as 08:30", cell, "correct the cell"))
             continue
-        seconds = 3600.0 * int(form["h"]) + 60.0 * int(form["m"]) + float(form["s"] or 0)
-        while found and seconds < found[-1]:
+        try:
+            day = date.fromisoformat(form["date"]) if form["date"] else None
+        except ValueError:
+            faults.append(Fault(file, line, name, "must have a date that exists", cell, "correct the cell"))
+            continue
+        first = first or day
+        if day is not None and first is not None:
+            seconds += DAY_S * (day - first).days
+        while day is None and found and seconds < found[-1]:
             seconds += DAY_S  # past midnight
         found.append(seconds)
     if faults:
         raise InputError(faults)
     return found, True
+
+
+def _of_day(form: re.Match[str]) -> float | None:
+    """Return the seconds since midnight of a time, None if there is no such time; 24:00 is the end of a day."""
+    hours, minutes, seconds = int(form["h"]), int(form["m"]), float(form["s"] or 0)
+    found = 3600.0 * hours + 60.0 * minutes + seconds
+    return found if minutes < 60 and seconds < 60.0 and found <= DAY_S else None
 
 
 def is_time(cells: Sequence[tuple[int, str]]) -> bool:

@@ -2,8 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any, Literal
 
 from signalstorm.envs.model.errors import Fault, InputError, wrong_input
@@ -14,7 +16,19 @@ from signalstorm.experiments.imports.quantities import element_of
 from signalstorm.experiments.imports.tables import DAY_S
 from signalstorm.experiments.imports.text import Text
 
-_TIME = re.compile(r"(?<!\d)(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d)(?:\.\d+)?)?(?!\d)")
+_TIME = re.compile(r"(?<![\d:])(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:[.,:]\d+)?)?(?![\d:])")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]*\.?"
+_DATES = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        r"(?<!\d)(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})(?!\d)",
+        r"(?<!\d)(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})(?!\d)",
+        rf"(?<!\d)(?P<d>\d{{1,2}})[ -]{_MONTH}[ -](?P<y>\d{{4}})(?!\d)",
+        rf"\b{_MONTH} +(?P<d>\d{{1,2}}),? +(?:[\d:.]+ +)?(?P<y>\d{{4}})(?!\d)",
+        r"(?<!\d)(?P<one>\d{1,2})/(?P<two>\d{1,2})/(?P<y>\d{4})(?!\d)",
+    )
+)
 _CLEARED = re.compile(r"clear|congestion[- ]?(?:end|abat)|\bnormal\b|recover|un-?congest|\bceas", re.IGNORECASE)
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("cpu warn", re.compile(r"imsi ?mgr|imsi manager|cpu ?warn|(?:processor|cpu).*(?:warn|over|high)", re.IGNORECASE)),
@@ -31,7 +45,7 @@ class Trap:
     line: int
     """Where it stands."""
     time_s: float
-    """The time of day, since the first midnight [s]."""
+    """The time, since the first midnight [s]."""
     element: str
     """The element, as scenarios name it: ``stp2/slc4``, ``stp2`` or ``imsimgr``; empty if the line names none."""
     kind: str
@@ -52,6 +66,8 @@ class Traps:
     """The traps, in the file's order."""
     unknown: tuple[tuple[int, str], ...]
     """Lines that are no trap that is known, with their numbers."""
+    first_day: date | None = None
+    """The day from whose midnight times count; None where the log has no dates."""
 
     def alarms(self) -> list[dict[str, Any]]:
         """Return alarms with the times at which they were set and cleared; None where they never were."""
@@ -80,26 +96,100 @@ def parse(source: Text) -> Traps:
     """Understand the lines of an alarm log.
 
     Raises:
-        InputError: If none of them is a trap that is known.
+        InputError: If none of them is a trap that is known, or with every time or date that cannot be.
     """
     traps: list[Trap] = []
     unknown: list[tuple[int, str]] = []
+    faults: list[Fault] = []
+    day: date | None = None
+    days: list[date | None] = []
     for line in source.lines:
-        at = _TIME.search(line.text)
+        at = _TIME.findall(line.text)
         kind = next((name for name, pattern in _KINDS if pattern.search(line.text)), None)
-        if at is None or kind is None:
+        if not at or kind is None:
             unknown.append((line.number, line.text))
             continue
-        seconds = 3600.0 * int(at["h"]) + 60.0 * int(at["m"]) + float(at["s"] or 0)
-        while traps and seconds < traps[-1].time_s - DAY_S / 2:
+        try:
+            seconds, day = _seconds(at), _day(line.text) or day
+        except ValueError as error:
+            faults.append(
+                Fault(source.file, line.number, "", str(error), line.text, "correct it, or take the line out")
+            )
+            continue
+        while day is None and traps and seconds < traps[-1].time_s - DAY_S / 2:
             seconds += DAY_S  # past midnight
         element = "imsimgr" if kind == "cpu warn" else element_of(line.text)
         edge: Literal["set", "cleared"] = "cleared" if _CLEARED.search(line.text) else "set"
         traps.append(Trap(line.number, seconds, element, kind, edge, line.text))
+        days.append(day)
+    if faults:
+        raise InputError(faults)
     if not traps:
         rule = "holds no line with a time and a known alarm (congestion, IMSI manager, link down or up)"
         raise wrong_input(rule, way_out="give the alarm log as text", file=source.file)
-    return Traps(source.file, tuple(traps), tuple(unknown))
+    first = min((one for one in days if one is not None), default=None)
+    if first is not None:
+        traps = [
+            replace(trap, time_s=trap.time_s + DAY_S * ((one or first) - first).days)
+            for trap, one in zip(traps, days, strict=True)
+        ]
+        falls = all(later.time_s <= sooner.time_s for sooner, later in pairwise(traps))
+        if falls and traps[-1].time_s < traps[0].time_s:
+            traps.reverse()  # a log with the newest line on top
+    faults += _backwards(source.file, traps)
+    if faults:
+        raise InputError(faults)
+    return Traps(source.file, tuple(traps), tuple(unknown), first)
+
+
+def _seconds(times: Sequence[tuple[str, ...]]) -> float:
+    """Return the first time of day that a line has.
+
+    Raises:
+        ValueError: If it has none that exists; the message is the rule.
+    """
+    for h, m, s in times:
+        if (int(h) < 24 or (int(h), int(m), int(s or 0)) == (24, 0, 0)) and int(m) < 60 and int(s or 0) < 60:
+            return 3600.0 * int(h) + 60.0 * int(m) + float(s or 0)
+    raise ValueError(f"has no time of day: {':'.join(filter(None, times[0]))}")
+
+
+def _day(words: str) -> date | None:
+    """Return the date of a line, None if it has none.
+
+    Raises:
+        ValueError: If it does not exist, or may be read two ways; the message is the rule.
+    """
+    form = next((found for pattern in _DATES if (found := pattern.search(words))), None)
+    if form is None:
+        return None
+    parts = form.groupdict()
+    year = int(parts["y"])
+    if "one" in parts:
+        pairs = {(int(parts["two"]), int(parts["one"])), (int(parts["one"]), int(parts["two"]))}
+        legal = [(month, day) for month, day in pairs if month <= 12]
+        if len(legal) > 1:
+            raise ValueError(f"has a date that can be read two ways, {form[0]}: write YYYY-MM-DD")
+        month, day = legal[0] if legal else (0, 0)
+    else:
+        month = int(parts["m"]) if "m" in parts else 1 + _MONTHS.index(parts["month"][:3].lower())
+        day = int(parts["d"])
+    try:
+        return date(year, month, day)
+    except ValueError:
+        raise ValueError(f"has a date that does not exist: {form[0]}") from None
+
+
+def _backwards(file: str, traps: Sequence[Trap]) -> Iterator[Fault]:
+    """Yield a fault for each alarm that is cleared before it was set."""
+    up: dict[tuple[str, str], Trap] = {}
+    for trap in traps:
+        key = (trap.element, trap.kind)
+        if trap.edge == "set":
+            up.setdefault(key, trap)
+        elif (began := up.pop(key, None)) is not None and trap.time_s < began.time_s:
+            rule = f"is cleared before it was set, on line {began.line}"
+            yield Fault(file, trap.line, trap.element, rule, trap.text, "sort the log by time, or correct the line")
 
 
 def check_elements(traps: Traps, scenario: Scenario) -> None:
@@ -119,16 +209,17 @@ def check_elements(traps: Traps, scenario: Scenario) -> None:
         raise InputError(faults)
 
 
-def dump(alarms: Iterable[dict[str, Any]]) -> str:
-    """Return alarms as CSV, times of day as HH:MM:SS."""
+def dump(alarms: Iterable[dict[str, Any]], first_day: date | None = None) -> str:
+    """Return alarms as CSV, with their dates where the log has some."""
     rows = ["element,kind,set,cleared"]
     for alarm in alarms:
-        times = ("" if alarm[key] is None else clock(alarm[key]) for key in ("set_s", "cleared_s"))
+        times = ("" if alarm[key] is None else clock(alarm[key], first_day) for key in ("set_s", "cleared_s"))
         rows.append(",".join([alarm["element"], alarm["kind"], *times]))
     return "\n".join(rows) + "\n"
 
 
-def clock(seconds: float) -> str:
-    """Return a time of day as HH:MM:SS."""
+def clock(seconds: float, first_day: date | None = None) -> str:
+    """Return a time as HH:MM:SS, with its date where the first day is known."""
     whole = round(seconds)
-    return f"{whole // 3600 % 24:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+    at = f"{whole // 3600 % 24:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+    return at if first_day is None else f"{first_day + timedelta(whole // round(DAY_S))} {at}"

@@ -113,10 +113,13 @@ def traps(
     }
     lines = [f"{found.file}: {len(found.traps)} traps, {len(found.unknown)} other lines"]
     for alarm in alarms:
-        cleared = "never cleared" if alarm["cleared_s"] is None else f"cleared {traps.clock(alarm['cleared_s'])}"
-        lines.append(f"  {traps.clock(alarm['set_s'])}  {alarm['element'] or '?':12}  {alarm['kind']:10}  {cleared}")
+        began, ended = (
+            "" if alarm[key] is None else traps.clock(alarm[key], found.first_day) for key in ("set_s", "cleared_s")
+        )
+        cleared = f"cleared {ended}" if ended else "never cleared"
+        lines.append(f"  {began}  {alarm['element'] or '?':12}  {alarm['kind']:10}  {cleared}")
     if out is not None:
-        write_text(traps.dump(alarms), out / "alarms.csv")
+        write_text(traps.dump(alarms, found.first_day), out / "alarms.csv")
         lines.append(f"wrote {out / 'alarms.csv'}")
     output.result(record, "\n".join(lines))
 

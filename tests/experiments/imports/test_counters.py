@@ -173,6 +173,51 @@ def test_traps() -> None:
         parsed("nothing happened\n")
 
 
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("21.11.2014 25:13:14 STP-2 SLC-1 congested\n", "alarms.txt:1: has no time of day: 25:13:14"),
+        ("08:61:14 STP-2 SLC-1 congested\n", "has no time of day: 08:61:14"),
+        ("31.02.2014 08:13:14 STP-2 SLC-1 congested\n", "date that does not exist: 31.02.2014"),
+        ("02/03/2014 08:13:14 STP-2 SLC-1 congested\n", "two ways, 02/03/2014: write YYYY-MM-DD"),
+        (
+            "08:13:14 STP-2 SLC-1 congested\n08:10:14 STP-2 SLC-1 congestion cleared\n",
+            "alarms.txt:2: stp2/slc1: is cleared before it was set, on line 1",
+        ),
+    ],
+)
+def test_traps_that_cannot_be(log: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parsed(log)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("21.11.2014", "22.11.2014"),
+        ("2014-11-21", "2014-11-22"),
+        ("11/21/2014", "11/22/2014"),
+        ("21 Nov 2014", "22 Nov 2014"),
+        ("Fri Nov 21 2014", "Sat Nov 22 2014"),
+    ],
+)
+def test_an_alarm_over_midnight_keeps_its_days(one: str, other: str) -> None:
+    lines = [f"{one} 08:13:14 STP-2 SLC-1 congested", f"{other} 08:13:14 STP-2 SLC-1 congestion cleared"]
+    for log in (lines, lines[::-1]):
+        found = parsed("\n".join(log) + "\n")
+        (alarm,) = found.alarms()
+        assert (alarm["set_s"], alarm["cleared_s"]) == (29594.0, 29594.0 + 86400.0)
+        assert traps.dump([alarm], found.first_day).endswith(",2014-11-21 08:13:14,2014-11-22 08:13:14\n")
+
+
+def test_dates_of_a_table(tmp_path: Path) -> None:
+    table = "end,attach requests count\n2014-11-21 08:00,60\n2014-11-22 08:00,120\n"
+    assert read(tmp_path, table)[0].end_s == (8 * 3600, 32 * 3600)
+    for wrong in ("2014-02-31 08:00", "2014-11-21 25:00", "2014-11-21 24:01", "2014-11-21 08:60"):
+        with pytest.raises(InputError, match=r"table.csv:2: end: must (be a time|have a date)"):
+            read(tmp_path, table.replace("2014-11-21 08:00", wrong))
+
+
 def figures_of(tmp_path: Path, *rows: str, gate: float | None = None) -> list[figures.Figure]:
     file = tmp_path / "figures.csv"
     file.write_text("\n".join(["quantity,value,unit", *rows]) + "\n")
