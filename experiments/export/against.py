@@ -1,5 +1,6 @@
 """An export made for one box: its own names, its own values, one block per association, and the difference in lines."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from signalstorm.experiments.imports.present import LINK_KNOBS, is_mme_side, is_
 DIFF = "staros.diff"
 """The file of the difference."""
 
+_TAIL = re.compile(r"tau .+? fwd-reloc (?:drop|reject)(?: ddn (?:drop|reject-with-cause \S+))?")
 _OF_LINKS = (grammar.SS7, grammar.PEER_SERVER, grammar.PSP)
 """Objects that lead to an association; their kinds are the keys of `commands.NAMES`."""
 _KINDS = {kind: kind for kind in (*_OF_LINKS, grammar.MME, grammar.EGTP, grammar.IMS)} | dict.fromkeys(
@@ -58,6 +60,7 @@ def for_box(source: Source, configuration: Configuration, names: Mapping[str, st
         associations=associations,
         differs=tuple(_differing(source, box, associations)),
         t3346_s=None if sgsn else _t3346(configuration, names),
+        gate_tail="" if sgsn else _gate_tail(configuration),
     )
     return found, {**_names(configuration), **names}
 
@@ -107,6 +110,13 @@ def _check_there(configuration: Configuration, names: Mapping[str, str]) -> None
         faults.append(Fault("--name", None, "psp", rule, Shown(given), f"it has: {'; '.join(there)}"))
     if faults:
         raise InputError(faults)
+
+
+def _gate_tail(configuration: Configuration) -> str:
+    """Return what the gate's line says of procedures that the model does not have."""
+    lines = [s.text for s in configuration.effective() if s.slot == grammar.MME_GATE]
+    found = _TAIL.search(" ".join(lines[-1].split())) if lines else None
+    return found[0] if found else ""
 
 
 def _t3346(configuration: Configuration, names: Mapping[str, str]) -> int | None:

@@ -1,6 +1,7 @@
 """The commands that take a box from one setting to another, each with what an operator must know of it."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -72,6 +73,9 @@ _SGSN_ACTIONS = {"drop": "drop", "reject-congestion": "reject-with-cause congest
 GATE_KNOBS = ("nop_rate", "nop_wait_s", "nop_queue", "nop_queue_wait_s", "nop_action")
 """Knobs that the gate's line sets."""
 _CONGESTION = "reject-congestion"
+_TAIL = re.compile(r"tau .+? fwd-reloc drop")
+_TAIL_NOTE = "tau takes the action of attach, and fwd-reloc is dropped: the model has neither kind of request"
+_DDN_DOUBT = "the references of releases 16 and 17"
 _T3346_SOURCE = "CLI-R17 p7193, RCR-R17 p320"
 _ACTIONS = {
     "drop": "drop",
@@ -194,7 +198,7 @@ def _gate(target: Values, release: Release) -> Iterator[Command]:
     notes = [
         f"{rate} requests per s: one every {1000 / rate:.4g} ms; wait-time {wait_s:g} s = {1000 * wait_s:.0f} ms",
         queue if keyword else f"{queue}: the default, rate x wait, because 250 to 25000 cannot say it",
-        "tau takes the action of attach, and fwd-reloc is dropped: the model has neither kind of request",
+        _TAIL_NOTE,
     ]
     if action != "drop":
         notes.append("each refusal costs the IMSI manager a call to a session manager; drop costs it nothing")
@@ -207,6 +211,17 @@ def _gate(target: Values, release: Release) -> Iterator[Command]:
         tuple(notes),
         tuple(_gate_doubts(release)),
     )
+
+
+def with_tail(command: Command, tail: str) -> Command:
+    """Return an MME's gate command with what the box's line says of tau, fwd-reloc and ddn; any other as it is."""
+    if _TAIL_NOTE not in command.notes:
+        return command
+    line = _TAIL.sub(lambda _: tail, command.line, count=1)
+    kept = f"`{tail}` is as on the box: the model has none of these requests"
+    notes = tuple(kept if note == _TAIL_NOTE else note for note in command.notes)
+    doubts = tuple(doubt for doubt in command.confirm if not doubt.startswith(_DDN_DOUBT))
+    return replace(command, line=line, notes=notes, confirm=doubts)
 
 
 def _is_sgsn(values: Values) -> bool:
@@ -309,7 +324,7 @@ def _sack_period(period_ms: int) -> Command:
 
 def _gate_doubts(release: Release) -> Iterator[str]:
     yield (
-        "the references of releases 16 and 17 print `ddn { drop or reject-with-cause ... }` behind fwd-reloc as "
+        f"{_DDN_DOUBT} print `ddn {{ drop or reject-with-cause ... }}` behind fwd-reloc as "
         "required; a published working line has none, and none is given here"
     )
     if release.number and not release.gate_line_read:

@@ -15,6 +15,7 @@ from signalstorm.experiments.export.commands import NAMES, PSP_MODES, not_export
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.rule_page import Followed
 from signalstorm.experiments.export.source import Source
+from signalstorm.experiments.imports.present import LINK_KNOBS
 from signalstorm.experiments.intervals import beyond, span
 from signalstorm.experiments.recommendation import Figures
 
@@ -57,6 +58,9 @@ def _page(source: Source, release: Release, names: Mapping[str, str], rule: Foll
         yield ""
     if source.altered:
         yield f"**{staros.ALTERED}: {_plain(', '.join(source.altered))}.**"
+        yield ""
+    for sentence in source.differs:
+        yield f"**THE BOX DIFFERS from the setting that was compared: {_plain(sentence)}.**"
         yield ""
     yield _plain(record.verdict)
     yield ""
@@ -102,10 +106,15 @@ def _what(source: Source, plan: Mapping[str, Sequence[Command]], names: Mapping[
     yield "| setting | now | then | how it takes effect |"
     yield "|---|---|---|---|"
     for row in source.record.diff:
+        if source.associations and row.knob in LINK_KNOBS:
+            continue
         knob = KNOBS[row.knob]
         now, then = (_value(row.knob, value) for value in (row.present, row.recommended))
         effect = _EFFECTS[row.change] if row.exportable else "a what-if: no command sets it"
         yield f"| {_plain(row.knob)}: {_plain(knob.meaning)} | {now} | **{then}** | {effect} |"
+    for name, where, now_value, then_value in staros.link_changes(source):
+        now, then = (_value(name, value) for value in (now_value, then_value))
+        yield f"| {_plain(name)} on {_plain(where)} | {now} | **{then}** | {_EFFECTS[KNOBS[name].change]} |"
     number = 1
     yield ""
     yield "1. Save the configuration in force: `save configuration <file>`."

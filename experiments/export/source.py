@@ -60,6 +60,8 @@ class Source:
 
     t3346_s: int | None = None
     """The back-off timer on the box, whether its gate uses it or not, where its configuration is known [s]."""
+    gate_tail: str = ""
+    """What the gate's line of an MME says on the box of tau, fwd-reloc and ddn; empty where that is not known."""
     changed_files: tuple[str, ...] = ()
     """Files of the search beside the recommendation that are not as it wrote them."""
 

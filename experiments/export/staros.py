@@ -26,6 +26,7 @@ from signalstorm.experiments.export.commands import (
     gate_rate,
     not_exported,
     on_box,
+    with_tail,
 )
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.source import Source
@@ -93,7 +94,8 @@ def _falls(source: Source, *, back: bool) -> bool:
 
 def _between(source: Source, present: Values, release: Release, *, back: bool) -> list[Command]:
     target, other = (present, source.recommended) if back else (source.recommended, present)
-    return commands(target, other, release, back=back, t3346_s=source.t3346_s)
+    found = commands(target, other, release, back=back, t3346_s=source.t3346_s)
+    return [with_tail(command, source.gate_tail) for command in found] if source.gate_tail else found
 
 
 def files(source: Source, release: Release, names: Mapping[str, str]) -> dict[str, str]:
@@ -236,6 +238,14 @@ def _difference(source: Source, elsewhere: Mapping[str, str], *, back: bool) -> 
         yield from difference(now, then, links, elsewhere)
     else:
         yield from difference(then, now, {where: (there, here) for where, (here, there) in links.items()}, elsewhere)
+
+
+def link_changes(source: Source) -> Iterator[tuple[str, str, KnobValue | None, KnobValue | None]]:
+    """Yield knob, association, value in force and recommended value for all that changes on the box's associations."""
+    for one in source.associations:
+        for name, value in one.values.items():
+            if value != source.recommended.get(name):
+                yield name, str(one), value, source.recommended.get(name)
 
 
 def _elsewhere(files: Mapping[str, Sequence[Command]], own: str) -> dict[str, str]:

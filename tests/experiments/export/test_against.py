@@ -172,6 +172,36 @@ def mme(present: dict[str, Any], recommended: dict[str, Any]) -> dict[str, Any]:
     return recommendation(present={**MME, **present}, recommended={**MME, **recommended}, override={})
 
 
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "tau reject-with-emm-cause no-sec-ctxt-in-nw fwd-reloc reject",
+        "tau drop fwd-reloc drop ddn reject-with-cause unable-to-page-ue",
+    ],
+)
+def test_what_the_gate_does_with_other_requests_stays(box: Path, tmp_path: Path, tail: str) -> None:
+    """The model has attaches only; a line that is written anew must not change the rest, neither there nor back."""
+    box.write_text(RUNNING.replace("tau reject-with-emm-cause congestion fwd-reloc drop", tail))
+    write(mme({}, {"nop_rate": 350, "nop_queue": 1400}), tmp_path, ["staros"], against=box)
+    for name in ("staros.cfg", "staros-rollback.cfg"):
+        text = joined(tmp_path / name)
+        assert f" action attach reject-with-emm-cause congestion {tail} queue-size 1" in text
+        assert "`tau" in text
+        assert "tau takes the action of attach" not in text
+        assert "references of releases 16 and 17 print" not in text
+        read((tmp_path / name).read_text())
+
+
+def test_the_runbook_names_what_differs_on_each_association(box: Path, tmp_path: Path) -> None:
+    box.write_text(RUNNING.replace("sctp-rto-max 600\n        sctp-max-assoc-retx 10", SLOWER))
+    write(sgsn(), tmp_path, ["runbook"], against=box, force=True)
+    text = (tmp_path / "runbook.md").read_text().replace("\\", "")
+    assert "**THE BOX DIFFERS from the setting that was compared: rto_min_ms is 250 ms on PSP 4" in text
+    assert "| max_assoc_retx on PSP 4 of peer server 2 in SS7 domain 1 | 20 retransmissions | **10 retrans" in text
+    assert "| rto_max_ms on PSP 1 of peer server 2 in SS7 domain 1 | 60000 ms | **500 ms** |" in text
+    assert "max_assoc_retx on PSP 1" not in text
+
+
 REFUSING = {"nop_action": "reject-congestion"}
 
 
