@@ -1,5 +1,6 @@
 """Advise: the next setting for a storm that is going on, from the latest counters. It never touches equipment."""
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ def advise(
         release: The StarOS release of the box, for the command.
 
     Raises:
-        InputError: If there is no such rule, its file is wrong, or the setting is not legal.
+        InputError: If there is no such rule, its file is wrong, the setting is not legal, or the counters are of later.
     """
     controller = rule_of(rule) if isinstance(rule, str) else rule
     override = dict(validate(setting or {}))
@@ -78,6 +79,9 @@ def advise(
     seen, said = latest(history)
     if seen is None:
         return Advice(Decision({}, "no counters have arrived yet"), in_force, (), None)
+    if now_s is not None and not seen.end_s <= now_s < math.inf:
+        rule = f"must be at least {seen.end_s:g} s, the end of the latest interval"
+        raise wrong_input(rule, now_s, "give the seconds from the scenario's start", file="--now")
     said = (*said, *doubts(history))
     if now_s is not None and now_s - seen.end_s > _OLD * seen.interval_s:
         said = (*said, f"the latest counters are {now_s - seen.end_s:g} s old")

@@ -135,7 +135,7 @@ def _columns(table: Table, time: str, more: Mapping[str, bool]) -> tuple[list[_C
         unit = None if is_level else unit_of(header)
         if not is_level and unit is None:
             way_out = f"name it '{header} count' or '{header} per second'"
-            rule = "is ambiguous: a count per interval, or a rate?"
+            rule = "is ambiguous: it may be a count per interval or a rate"
             faults.append(Fault(table.file, 1, header, rule, ABSENT, way_out))
         cells = table.column(header)
         try:

@@ -137,6 +137,8 @@ def _expanded(path: str, scenario: Scenario) -> list[str]:
 def _parameter(path: str, bounds: str, scenario: Scenario, known: Mapping[str, FieldInfo]) -> Parameter | Finding:
     info = _info(path, scenario, known)
     if info is None:
+        if path in known:
+            return Finding((path,), "is no number of the scenario", known[path].value, "free a field that is a number")
         return Finding((path,), "is no number of the scenario", ABSENT, nearest(path, [*known, "activity.points"]))
     value, unit = info.value, info.unit
     pair: tuple[float, float] | None = None

@@ -39,6 +39,8 @@ _PER_TABLE = ("quantity", "value", "unit")
 _RTO = re.compile(r"(?:sctp[- ]?)?rto[- _]?(?P<which>max|min|initial)", re.IGNORECASE)
 _QUEUE = re.compile(r"queue.*(?:limit|size|mark|threshold)|(?:limit|size).*queue|^queue$", re.IGNORECASE)
 _MESSAGES = re.compile(r"messages? per attach$", re.IGNORECASE)
+_ALSO = {"nop rate": "gate rate"}
+"""Other names of figures."""
 _AGREE = 0.05
 
 
@@ -108,6 +110,7 @@ def _figure(file: str, line: int, name: str, value: float | None, unit: str) -> 
         way_out = "name it messages per attach one way (4 by the GPRS procedure) or both ways (8)"
         return Fault(file, line, name, rule, ABSENT, way_out)
     known = name.strip().lower().replace("_", " ")
+    known = _ALSO.get(known, known)
     if known not in FIGURES:
         return Fault(file, line, name, "is no known figure", ABSENT, nearest(known, FIGURES))
     wanted = FIGURES[known][0]

@@ -13,11 +13,13 @@ from dataclasses import replace
 from operator import ne
 
 from signalstorm.envs.model.errors import wrong_input
-from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.experiments.imports import grammar, text
 from signalstorm.experiments.imports.command_table import COMMANDS
+from signalstorm.experiments.imports.command_values import IllegalError, defaults_of, knobs_of, values_of
 from signalstorm.experiments.imports.configuration import Configuration, Mode, Modes, Statement, Trouble
-from signalstorm.experiments.imports.grammar import MME_GATE, OPENERS, ROOT, SGSN_GATE, Command, Quantity
+from signalstorm.experiments.imports.grammar import MME_GATE, OPENERS, ROOT, SGSN_GATE, Command
+from signalstorm.experiments.imports.lookalikes import lookalikes
 from signalstorm.experiments.imports.text import Line, Text
 from signalstorm.experiments.imports.troubles import troubles_of
 
@@ -43,16 +45,9 @@ _KNOB_HEADS = {
 }
 _MARKED = re.compile(rf"[^a-z]{{1,30}}({'|'.join(map(re.escape, _KNOB_HEADS))})(?= |$)")
 _HEADS = sorted(_KNOB_HEADS)
+_SHORTEST = min(map(len, _HEADS))
 _BROKEN = 20
 """A line of so many characters that a knob's command begins with is a part of one."""
-_MOST_DIGITS = 20
-_ACTIONS = {
-    "drop": "drop",
-    "congestion": "reject-congestion",
-    "network-failure": "reject-network-failure",
-}
-_TIME_PARTS = (("sec", 1), ("min", 60), ("hour", 3600))
-_GX_ACTIONS = {"terminate": "terminate", "continue": "continue", "retry-and-terminate": "retry"}
 
 
 def read(path: str | os.PathLike[str]) -> Configuration:
@@ -82,7 +77,8 @@ def parse(source: Text) -> Configuration:
         raise wrong_input(rule, way_out="give the output of `show configuration`", file=source.file)
     if source.cut:
         chosen.doubt_last(source.lines[-1])
-    notes = (*source.notes, *chosen.notes, *chosen.open_at_end())
+    alike = lookalikes(chosen.unknown[:_UNKNOWN_KEPT], _HEADS)
+    notes = (*source.notes, *chosen.notes, *chosen.open_at_end(), *alike)
     found = Configuration(
         file=source.file,
         statements=tuple(chosen.statements),
@@ -315,7 +311,7 @@ class _Reader:
             if command.head in ("associate", "congestion-control"):
                 values: dict[str, KnobValue] = {}
             else:
-                values = _defaults(command)
+                values = defaults_of(command)
             slot = command.head if command.head == "associate" else command.slot
             shown = ", ".join(f"{key} = {value}" for key, value in values.items()) or "the box's default"
             self.statements.append(Statement(line.number, modes, words, slot, values, shown))
@@ -323,9 +319,9 @@ class _Reader:
         groups = {key: value.lower() for key, value in match.groupdict().items() if value is not None}
         slot = command.slot.format_map(defaultdict(str, groups)).strip()
         try:
-            values, shown = _values(command, groups)
-        except _IllegalError as error:
-            knobs = _knobs(command)
+            values, shown = values_of(command, groups)
+        except IllegalError as error:
+            knobs = knobs_of(command)
             way_out = "correct the line, or see on the box what is in force"
             self.troubles.append(Trouble("illegal", (line.number,), command.head, str(error), way_out, knobs))
             return
@@ -340,7 +336,7 @@ class _Reader:
         command = known[0]
         rule = f"stands outside of {' and '.join(command.modes)}, where it belongs"
         way_out = "see whether lines are missing above it"
-        self.troubles.append(Trouble("misplaced", (line.number,), command.head, rule, way_out, _knobs(command)))
+        self.troubles.append(Trouble("misplaced", (line.number,), command.head, rule, way_out, knobs_of(command)))
         return 1
 
     def _damaged(self, line: Line, placed: Sequence[Command]) -> int:
@@ -351,7 +347,7 @@ class _Reader:
         shown = line.text if len(line.text) <= 60 else f"{line.text[:57]}..."
         rule = f"is cut or garbled, or of a form that is not known: {shown!r}"
         way_out = "copy the line once more from the box, from a wider terminal if it was broken there"
-        self.troubles.append(Trouble("damaged", (line.number,), command.head, rule, way_out, _knobs(command)))
+        self.troubles.append(Trouble("damaged", (line.number,), command.head, rule, way_out, knobs_of(command)))
         return 1
 
     def _modes(self) -> Modes:
@@ -380,6 +376,8 @@ def _meant(words: str) -> Command | None:
     that the box has the default.
     """
     lowered = words.lower()
+    if len(lowered) < _SHORTEST:
+        return None
     marked = _MARKED.match(lowered)
     for head, command in _KNOB_HEADS.items():
         half, end = len(head) // 2, len(head)
@@ -392,106 +390,6 @@ def _meant(words: str) -> Command | None:
         if sum(map(ne, lowered[:end], head)) == 1:
             return command
     return None
-
-
-class _IllegalError(Exception):
-    """A number outside its range; the message is the rule."""
-
-
-def _values(command: Command, groups: dict[str, str]) -> tuple[dict[str, KnobValue], str]:
-    """Turn the words of a command into values and into a sentence."""
-    if command.head in (MME_GATE, SGSN_GATE):
-        return _gate(groups)
-    values: dict[str, KnobValue] = {}
-    shown = []
-    for key, word in groups.items():
-        quantity = command.quantities.get(key)
-        if quantity is None:
-            values[key] = word.strip()
-            continue
-        number = _whole(word)
-        if not quantity.low <= number <= quantity.high:
-            highest = "" if quantity.high == float("inf") else f" to {quantity.high:g}"
-            raise _IllegalError(f"must have {key} as {quantity.low:g}{highest}, but has {number}")
-        value = number * quantity.factor
-        values[key] = round(value) if float(value).is_integer() else value
-        shown.append(f"{key} = {_in_words(number, quantity)}")
-    values |= _derived(command, values)
-    return values, ", ".join(shown) or " ".join(f"{key} {value}" for key, value in values.items())
-
-
-def _whole(word: str) -> int:
-    """Turn digits into a number; no command takes so many that it would be too long to convert."""
-    if len(word) > _MOST_DIGITS:
-        raise _IllegalError(f"must have a number of at most {_MOST_DIGITS} digits, but has one of {len(word)}")
-    return int(word)
-
-
-def _derived(command: Command, values: dict[str, KnobValue]) -> dict[str, KnobValue]:
-    """Return knobs that follow from several words of a line, or from one that is missing."""
-    if command.head == "task facility imsimgr avoid-sessmgr-broadcast" and not values:
-        return {"broadcast_off_percent": OFF}
-    if command.head == "ddn throttle" and "ddn_limit_per_s" in values:
-        times = {"ddn_throttle_time_s": "throttle", "ddn_stabilisation_s": "stab"}
-        found: dict[str, KnobValue] = {
-            knob: sum(int(values.get(f"{word}_{unit}", 0)) * size for unit, size in _TIME_PARTS)
-            for knob, word in times.items()
-        }
-        return found if "ddn_poll_s" in values else {**found, "ddn_poll_s": 1}
-    if command.head == "msg-type" and values["of"] == "credit-control-initial failure-type any":
-        action = _GX_ACTIONS.get(str(values["action"]).split(" ")[0])
-        return {} if action is None else {"gx_failure_action": action}
-    if command.head == "failure-handling" and values["of"] == "initial-request":
-        word = str(values["action"]).split(" ")[0]
-        return {"gy_failure_action": word} if word in KNOBS["gy_failure_action"].choices else {}
-    return {}
-
-
-def _in_words(number: int, quantity: Quantity) -> str:
-    """Return a number with its unit; times also in milliseconds, the unit in which knobs are compared."""
-    value = number * quantity.factor
-    factor = f"{number} units of {quantity.factor:g} {quantity.unit} = " if quantity.factor != 1 else ""
-    also = f" = {1000 * value:.10g} ms" if quantity.unit == "s" else ""
-    return f"{factor}{value:.10g} {quantity.unit}".rstrip() + also
-
-
-def _gate(groups: dict[str, str]) -> tuple[dict[str, KnobValue], str]:
-    """Read a gate's line by the rules that the command itself checks."""
-    rate, wait = _whole(groups["rate"]), _whole(groups.get("wait", "5"))
-    queue = _whole(groups["queue"]) if "queue" in groups else None
-    for name, number in (("nop_rate", rate), ("nop_wait_s", wait), ("nop_queue", queue)):
-        knob = KNOBS[name]
-        if number is not None and not knob.low <= number <= knob.high:
-            raise _IllegalError(f"must have {name} as {knob.range_text}, but has {number}")
-    if queue is not None and not rate <= queue <= rate * wait:
-        raise _IllegalError(f"must have a queue-size of {rate} to {rate * wait}, rate to rate x wait, but has {queue}")
-    word = groups["action"].replace(" ", "-").removeprefix("reject-with-cause-").removeprefix("reject-with-emm-cause-")
-    if word not in _ACTIONS:
-        raise _IllegalError(f"refuses with {word}, which the model does not have")
-    values: dict[str, KnobValue] = {"nop_rate": rate, "nop_wait_s": wait}
-    if queue is not None:
-        values["nop_queue"] = queue
-    values["nop_action"] = _ACTIONS[word]
-    held = (
-        f"queue of {queue if queue is not None else rate * wait} requests{'' if queue is not None else ' by default'}"
-    )
-    shown = f"{rate} requests per s, {held}, stale after {wait} s = {1000 * wait} ms, {_ACTIONS[word]} when full"
-    tau = groups.get("tau")
-    if tau is not None and tau != groups["action"]:
-        shown += f"; tau differs ({tau}), which the model does not have"
-    return values, shown
-
-
-def _defaults(command: Command) -> dict[str, KnobValue]:
-    if command.head in (MME_GATE, SGSN_GATE):
-        return {"nop_rate": OFF}
-    return {key: quantity.default for key, quantity in command.quantities.items() if quantity.default is not None}
-
-
-def _knobs(command: Command) -> tuple[str, ...]:
-    if command.head in (MME_GATE, SGSN_GATE):
-        return ("nop_rate", "nop_wait_s", "nop_queue", "nop_action")
-    return tuple(key for key in command.quantities if key in KNOBS)
 
 
 def _bare(name: str) -> str:

@@ -32,3 +32,12 @@ def test_advise(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert run(*words, tmp_path / "none.csv")[0] == EXIT_WRONG_INPUT
     assert run(*words, tmp_path / "now.csv", "--rule", "magic")[0] == EXIT_WRONG_INPUT
     assert run(*words, tmp_path / "now.csv", "--set", "topology.pcrf.rate_per_s=40")[0] == EXIT_WRONG_INPUT
+    assert run(*words, tmp_path / "now.csv", "--rule", "aimd", "--policy", tmp_path)[0] == EXIT_WRONG_INPUT
+    assert run(*words, "/dev/zero")[0] == EXIT_WRONG_INPUT
+    (tmp_path / "now.csv").write_text(TABLE.replace("per second", "count"))
+    code, _, said = run(*words, tmp_path / "now.csv")
+    assert code == EXIT_WRONG_INPUT
+    assert "Give --interval in seconds" in said
+    code, out, _ = run(*words, tmp_path / "now.csv", "--interval", "1")
+    assert code == EXIT_OK
+    assert "because 300.5 attaches/s are completed and 25% fail" in out

@@ -21,6 +21,14 @@ def test_calibrate(run: Run, tmp_path: Path) -> None:
     assert json.loads(out)["parameters"][0]["path"] == "topology.pcrf.buffer"
     assert (tmp_path / "out" / "lab-pcrf-fitted.yaml").exists()
     assert run(*words, "--free", "topology.pcrf.bufer")[0] == EXIT_WRONG_INPUT
+    code, _, said = run(*words, "--free", "present.nop_rate")
+    assert code == EXIT_WRONG_INPUT
+    assert "present.nop_rate: is no number of the scenario, but got" in said
+    (tmp_path / "a.csv").write_text("quantity,value,unit\nconvergence time,20,s\n")
+    code, out, said = run(*words, "--free", "topology.pcrf.buffer=90:140", "--also", f"lab-pcrf-a={tmp_path / 'a.csv'}")
+    assert code == EXIT_OK
+    assert "  lab-pcrf-a: convergence time: 20 observed" in out
+    assert "search: 4 of 4" in said
     assert run(*words, "--points", "0")[0] == EXIT_WRONG_INPUT
     assert run(*words, "--also", "lab-pcrf-a")[0] == EXIT_WRONG_INPUT
 

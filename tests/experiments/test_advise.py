@@ -92,7 +92,7 @@ def test_a_command_line_with_its_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("until,attach accepts\n00:01,5\n", "a count per interval, or a rate"),
+        ("until,attach accepts\n00:01,5\n", "may be a count per interval or a rate"),
         ("until,apples\n00:01,5\n", "none of the counters"),
         ("when,attach accepts per second\nnow,5\n", "no column until"),
         ("until,attach accepts count\n08:02,5\n08:01,5\n", "until: must rise from row to row.*the latest last"),
@@ -163,6 +163,13 @@ def test_more_accepts_than_were_admitted_are_said(tmp_path: Path) -> None:
     file.write_text("until,admitted count,attach accepts count\n08:01,24000,20000\n08:02,20000,22000\n")
     advice = advise(scenario, read_history(file, scenario), setting={"nop_rate": 400})
     assert not any("explain" in said for said in advice.decision.said)
+
+
+@pytest.mark.parametrize("now_s", [float("nan"), float("inf"), -1.0, 119.0])
+def test_a_time_that_cannot_be_now(now_s: float) -> None:
+    history = [Counters(end, 60.0, dict.fromkeys(SEEN, 10.0)) for end in (60.0, 120.0)]
+    with pytest.raises(InputError, match=r"--now: must be at least 120 s, the end of the latest interval"):
+        advise(LAB, history, now_s=now_s)
 
 
 def test_an_unknown_rule() -> None:

@@ -15,11 +15,12 @@ def advise(
         str, typer.Option(metavar="FILE", help="A table of the counters so far; - for standard input.")
     ],
     rule: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="NAME|FILE", help="The rule: rate-matching, constant-gain, aimd, doic-rate, or a rule.yaml."
+            metavar="NAME|FILE",
+            help="The rule: rate-matching, constant-gain, aimd, doic-rate, or a rule.yaml. [default: rate-matching]",
         ),
-    ] = "rate-matching",
+    ] = None,
     policy: Annotated[
         str | None, typer.Option(metavar="BUNDLE", help="A policy instead of a rule: the folder of a training.")
     ] = None,
@@ -46,8 +47,8 @@ def advise(
     from signalstorm.envs.model import scenario_file
     from signalstorm.envs.model.errors import wrong_input
     from signalstorm.envs.model.knobs import parse_set
+    from signalstorm.experiments.advise import DEFAULT_RULE, in_words
     from signalstorm.experiments.advise import advise as run
-    from signalstorm.experiments.advise import in_words
     from signalstorm.experiments.advise_data import history_of, read_history
     from signalstorm.experiments.imports.text import clean, take
 
@@ -56,6 +57,8 @@ def advise(
     knobs, fields = parse_set(set_ or ())
     if fields:
         raise wrong_input("must be knobs", ", ".join(fields), "change fields in the scenario", file="--set")
+    if rule is not None and policy is not None:
+        raise wrong_input("cannot be given together with --rule", policy, "leave one of them out", file="--policy")
     more = None
     if policy is not None:
         from signalstorm.experiments.policy_advice import adviser, needed, policy_of
@@ -67,6 +70,6 @@ def advise(
         )
     else:
         history = read_history(counters, model, more, interval_s=interval)
-    chosen = rule if policy is None else adviser(policy, model, history)
+    chosen = (rule or DEFAULT_RULE) if policy is None else adviser(policy, model, history)
     advice = run(model, history, chosen, knobs, now_s=now, release=release)
     output.result(advice.to_json(), in_words(advice))

@@ -84,5 +84,6 @@ def _text(found: "Calibration", out: Path | None) -> str:
     lines += [f"note: {sentence}" for sentence in found.sentences()]
     for row in found.entries():
         ratio = "" if row["ratio"] is None else f", {row['ratio']:.2f} of it"
-        lines.append(f"  {row['entry']}: {row['observed']:,.6g} observed, {row['model']:,.6g} model{ratio}")
+        of = f"{row['scenario']}: " if len(found.cases) > 1 else ""
+        lines.append(f"  {of}{row['entry']}: {row['observed']:,.6g} observed, {row['model']:,.6g} model{ratio}")
     return "\n".join(lines if out is None else [*lines, f"everything is in {out}"])

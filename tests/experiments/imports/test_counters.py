@@ -234,6 +234,10 @@ def figures_of(tmp_path: Path, *rows: str, gate: float | None = None) -> list[fi
             ["offered rate,12164,1/s", "gate rate,500,1/s", "rejected rate,9000,1/s"],
             "fits no setting.*turns away 11,664",
         ),
+        (
+            ["offered rate,12164,1/s", "nop_rate,500,1/s", "rejected rate,9000,1/s"],
+            "fits no setting.*turns away 11,664",
+        ),
         (["messages per attach,8,"], "one way or both ways.*4 by the GPRS procedure"),
         (["attempts,many,"], "must be a number"),
         (["peak request rate,180,"], "must be a rate"),

@@ -260,6 +260,13 @@ def test_a_session_is_read_behind_its_prompts() -> None:
     assert values(found, "gprs")["nop_rate"] == SGSN["nop_rate"]
 
 
+def test_unknown_lines_that_look_like_a_command_are_named() -> None:
+    found = parsed(RUNNING.replace("sctp-rto-max 600", "sctp-rot-max 600"))
+    said = [note for note in found.notes if "looks like" in note]
+    assert [note.split("`")[1] for note in said] == ["sctp-rto-max"] * RUNNING.count("sctp-rto-max 600")
+    assert not any("looks like" in note for note in parsed(RUNNING).notes)
+
+
 def test_one_endless_line() -> None:
     found = parsed(RUNNING + "x" * 10_000_000)
     assert values(found, "gprs") == SGSN
