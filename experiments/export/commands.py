@@ -72,6 +72,7 @@ _SGSN_SOURCE = "CLI-R16 p5328, CLI-R18 p5470"
 _SGSN_ACTIONS = {"drop": "drop", "reject-congestion": "reject-with-cause congestion"}
 GATE_KNOBS = ("nop_rate", "nop_wait_s", "nop_queue", "nop_queue_wait_s", "nop_action")
 """Knobs that the gate's line sets."""
+_MARK = re.compile(r":? \{\w+\}")
 _CONGESTION = "reject-congestion"
 _TAIL = re.compile(r"tau .+? fwd-reloc drop")
 _TAIL_NOTE = "tau takes the action of attach, and fwd-reloc is dropped: the model has neither kind of request"
@@ -169,7 +170,7 @@ def not_exported(target: Values, other: Values) -> Iterator[str]:
             yield text
         elif not knob.exported and value != other.get(name, value):
             how = "the target vdra writes it" if knob.element == "dra" else "set it by hand"
-            yield f"{name} = {knob.text(value)} is not written here, {how}: {knob.command}"
+            yield f"{name} = {knob.text(value)} is not written here, {how}: {_MARK.sub('', knob.command)}"
     if not _is_sgsn(target) and not _refuses(target) and (target.get(BACK_OFF) or _refuses(other)):
         yield "t3346_s stays as it is on the box: it has no effect unless nop_action is reject-congestion"
 

@@ -14,7 +14,7 @@ from signalstorm.experiments.export.command import Command
 from signalstorm.experiments.export.commands import NAMES, PSP_MODES, not_exported
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.rule_page import Followed
-from signalstorm.experiments.export.source import Source
+from signalstorm.experiments.export.source import ALTERED, WORSE, Source
 from signalstorm.experiments.imports.present import LINK_KNOBS
 from signalstorm.experiments.intervals import beyond, span
 from signalstorm.experiments.recommendation import Figures
@@ -54,10 +54,10 @@ def _page(source: Source, release: Release, names: Mapping[str, str], rule: Foll
     yield f"# Signalling storm: {_plain(record.scenario.name)}"
     yield ""
     if not source.never_worse:
-        yield f"**{staros.WORSE}**"
+        yield f"**{WORSE}**"
         yield ""
     if source.altered:
-        yield f"**{staros.ALTERED}: {_plain(', '.join(source.altered))}.**"
+        yield f"**{ALTERED}: {_plain(', '.join(source.altered))}.**"
         yield ""
     for sentence in source.differs:
         yield f"**THE BOX DIFFERS from the setting that was compared: {_plain(sentence)}.**"
@@ -130,6 +130,9 @@ def _what(source: Source, plan: Mapping[str, Sequence[Command]], names: Mapping[
             yield f"   - Confirm on the box first, for `{of}`: {_plain(doubt)}."
         for of in (_words(command) for command in todo if staros.changes_nothing(command)):
             yield f"   - `{of}`: this is in force already, and may be left out."
+    if _at_agent(source):
+        number += 1
+        yield f"{number}. At the Diameter agent: `vdra.zip` of the target vdra, as `vdra-plugin.txt` beside it says."
     missing = [NAMES[key] for key in staros.needed(c for todo in plan.values() for c in todo) if key not in names]
     if missing:
         yield f"   - Fill in at `< >`: {_plain(', '.join(missing))}."
@@ -169,7 +172,9 @@ def _back(source: Source, plan: Mapping[str, Sequence[Command]], names: Mapping[
             yield f"On {_BOXES[todo[0].box]}, from `{name}`:"
             yield ""
             yield from _block(todo, names)
-    if not any(plan.get(name) for name in (staros.ROLLBACK, staros.GATEWAY_ROLLBACK)):
+    if _at_agent(source):
+        yield "At the Diameter agent: `vdra-rollback.zip`, and the numbers that `vdra-plugin.txt` gives as before."
+    elif not any(plan.get(name) for name in (staros.ROLLBACK, staros.GATEWAY_ROLLBACK)):
         yield "Nothing was changed."
 
 
@@ -190,6 +195,12 @@ def _block(todo: Sequence[Command], names: Mapping[str, str]) -> Iterator[str]:
     yield "```"
     yield from staros.lines(todo, names)
     yield "```"
+
+
+def _at_agent(source: Source) -> bool:
+    """Tell whether something changes at a Diameter agent, which has no commands."""
+    then, now = source.recommended, source.present
+    return any(KNOBS[name].element == "dra" and then.get(name) != now.get(name) for name in then)
 
 
 def _words(command: Command) -> str:

@@ -19,10 +19,20 @@ Recommended = Recommendation | Mapping[str, Any] | str | os.PathLike[str]
 """A recommendation: the record, its content in JSON's types, a run's folder or a file."""
 
 
+CPU_EDGES = (50.0, 55.0, 60.0, 65.0, 70.0)
+"""Lower edges of the bands of a Diameter agent's dynamic limit, where a scenario says nothing else [%]."""
+
+
 class NotBetterError(InputError):
     """The recommended setting is worse than the present one on a held-out storm."""
 
     exit_code: ClassVar[int] = 1
+
+
+WORSE = "WORSE THAN THE PRESENT SETTING ON AT LEAST ONE HELD-OUT STORM."
+"""The sentence with which a forced export begins."""
+ALTERED = "ALTERED AFTER THE SEARCH, SO THE EVIDENCE MAY NOT BE THAT OF THIS SETTING"
+"""How a forced export says that the record is not as the search wrote it."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,8 @@ class Source:
     """The setting to export."""
     imsimgr_instances: int | None
     """IMSI managers that share the gate's rate; None where it is not known."""
+    cpu_edges: tuple[float, ...] = CPU_EDGES
+    """Lower edges of the bands of the session database's CPU at a Diameter agent [%]."""
     associations: tuple[Association, ...] = ()
     """The PSPs of the box, where its configuration is known; none: one block stands for all."""
     differs: tuple[str, ...] = ()
@@ -106,7 +118,17 @@ def read(recommendation: Recommended) -> Source:
         record, folder, origin = load(path), path if path.is_dir() else path.parent, str(path)
     present, recommended = (_setting(values, origin) for values in (record.present, record.recommended))
     changed = tuple(_changed(record, folder)) if folder is not None else ()
-    return Source(origin, record, present, recommended, _instances(folder), changed_files=changed)
+    instances = _field(folder, ("gate", "instances"))
+    edges = _field(folder, ("dra", "dynamic", "from_percent"))
+    return Source(
+        origin,
+        record,
+        present,
+        recommended,
+        instances if isinstance(instances, int) and instances > 0 else None,
+        tuple(map(float, edges)) if isinstance(edges, list) and len(edges) == len(CPU_EDGES) else CPU_EDGES,
+        changed_files=changed,
+    )
 
 
 def _changed(record: Recommendation, folder: Path) -> Iterator[str]:
@@ -123,11 +145,12 @@ def _setting(values: Mapping[str, Any], origin: str) -> Setting:
     return validate(values, origin)
 
 
-def _instances(folder: Path | None) -> int | None:
-    """Return the number of IMSI managers by the scenario that a run keeps beside its recommendation."""
+def _field(folder: Path | None, path: tuple[str, ...]) -> Any:
+    """Return a field of the topology by the scenario that a run keeps beside its recommendation; None without it."""
     try:
-        text = (folder / "scenario.yaml").read_text("utf-8") if folder else "{}"
-        count = yaml.safe_load(text)["topology"]["gate"]["instances"]
+        found = yaml.safe_load((folder / "scenario.yaml").read_text("utf-8") if folder else "{}")["topology"]
+        for key in path:
+            found = found[key]
     except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
         return None
-    return count if isinstance(count, int) and count > 0 else None
+    return found

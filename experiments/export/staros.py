@@ -29,17 +29,13 @@ from signalstorm.experiments.export.commands import (
     with_tail,
 )
 from signalstorm.experiments.export.releases import Release
-from signalstorm.experiments.export.source import Source
+from signalstorm.experiments.export.source import ALTERED, WORSE, Source
 from signalstorm.experiments.imports.present import LINK_KNOBS
 
 SETTING, ROLLBACK = "staros.cfg", "staros-rollback.cfg"
 """The files for the MME."""
 GATEWAY, GATEWAY_ROLLBACK = "staros-gateway.cfg", "staros-gateway-rollback.cfg"
 """The files for the gateway, where something changes there."""
-WORSE = "WORSE THAN THE PRESENT SETTING ON AT LEAST ONE HELD-OUT STORM."
-"""The sentence with which a forced export begins."""
-ALTERED = "ALTERED AFTER THE SEARCH, SO THE EVIDENCE MAY NOT BE THAT OF THIS SETTING"
-"""How a forced export says that the record is not as the search wrote it."""
 
 _WIDTH = 110
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,78}")
@@ -252,7 +248,8 @@ def _elsewhere(files: Mapping[str, Sequence[Command]], own: str) -> dict[str, st
     """Return the file that sets a knob on the other box, on the same way."""
     other = {SETTING: GATEWAY, ROLLBACK: GATEWAY_ROLLBACK, GATEWAY: SETTING, GATEWAY_ROLLBACK: ROLLBACK}[own]
     knobs = [name for command in files.get(other, ()) for name in command.knobs]
-    return dict.fromkeys([*knobs, *(GATE_KNOBS if "nop_rate" in knobs else ())], other)
+    at_agent = dict.fromkeys((name for name, knob in KNOBS.items() if knob.element == "dra"), "the target vdra")
+    return at_agent | dict.fromkeys([*knobs, *(GATE_KNOBS if "nop_rate" in knobs else ())], other)
 
 
 def _about(command: Command, source: Source) -> Iterator[str]:

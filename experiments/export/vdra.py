@@ -11,22 +11,21 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from signalstorm import __version__
 from signalstorm.envs.model import scenario_file, yaml_lines
+from signalstorm.envs.model.core_knobs import THROTTLES
 from signalstorm.envs.model.errors import ABSENT, Fault, InputError, Shown, wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.export.commands import NAMES
-from signalstorm.experiments.export.source import Source
+from signalstorm.experiments.export.source import ALTERED, CPU_EDGES, WORSE, Source
 
 ARCHIVE, ROLLBACK, COLUMNS, PLUGIN = "vdra.zip", "vdra-rollback.zip", "vdra-columns.yaml", "vdra-plugin.txt"
 """The files of the target."""
-THROTTLES = {"dynamic_throttle_50": (50, 55), "dynamic_throttle_55": (55, 60), "dynamic_throttle_60": (60, 65),
-             "dynamic_throttle_65": (65, 70), "dynamic_throttle_70": (70, 101)}  # fmt: skip
-"""Bands of the session database's CPU by knob: from, inclusive, and to, exclusive [%]."""
 _DEFAULT_COLUMNS = "vdra_columns.yaml"
 _STAMP = (2000, 1, 1, 0, 0, 0)
 """Time of every file in the archive: equal settings give equal archives."""
@@ -95,11 +94,18 @@ Columns = Mapping[str, Mapping[str, str]]
 """By table: the column's name of each field, in the order of the columns."""
 
 
-def rows(setting: Mapping[str, KnobValue], names: Mapping[str, str]) -> dict[str, list[Any]]:
+def rows(
+    setting: Mapping[str, KnobValue], names: Mapping[str, str], cpu_edges: Sequence[float] = CPU_EDGES
+) -> dict[str, list[Any]]:
     """Return the rows of each table.
 
+    Args:
+        setting: The setting.
+        names: Names of the peers.
+        cpu_edges: Lower edge of each band of the session database's CPU [%].
+
     Raises:
-        InputError: If throttles fall from band to band.
+        InputError: If throttles fall from band to band, or an edge is no whole number.
     """
     gateway, pcrf, ocs = (names.get(key, _mark(key)) for key in _PEERS)
     action = str(setting.get("dra_limit_action", KNOBS["dra_limit_action"].default))
@@ -134,10 +140,14 @@ def rows(setting: Mapping[str, KnobValue], names: Mapping[str, str]) -> dict[str
                 rule, Shown(", ".join(map(str, percents))), "raise the later ones", key="dynamic_throttle"
             )
         found["Dynamic Peer Rate Limit Profile"].append(DynamicPeer(peer=gateway, profile=_PROFILE))
+        if any(edge != round(edge) for edge in cpu_edges):
+            rule, shown = "must be whole percentages for the vDRA's table", Shown(", ".join(map(str, cpu_edges)))
+            raise wrong_input(rule, shown, "change them in the scenario", key="topology.dra.dynamic.from_percent")
+        bands = dict(zip(THROTTLES, pairwise([*map(round, cpu_edges), 100]), strict=True))
         for name, percent in zip(throttles, percents, strict=True):
-            low, high = THROTTLES[name]
+            low, high = bands[name]
             found["Dynamic Throttling DB CPU Profile"].append(
-                CpuBand(profile=_PROFILE, cpu_from=low, cpu_to=min(high, 100), throttle=percent)
+                CpuBand(profile=_PROFILE, cpu_from=low, cpu_to=high, throttle=percent)
             )
     return found
 
@@ -154,7 +164,7 @@ def files(
         rule = "sets nothing of a Diameter agent"
         raise wrong_input(rule, way_out="export it as staros", file=source.origin)
     content, known = read_columns(columns)
-    there, back = (tables(rows(setting, names), known) for setting in (source.recommended, source.present))
+    there, back = (tables(rows(one, names, source.cpu_edges), known) for one in (source.recommended, source.present))
     return {
         ARCHIVE: archive(there),
         ROLLBACK: archive(back),
@@ -246,7 +256,9 @@ def _mark(key: str) -> str:
 def _plugin(source: Source, missing: Sequence[str]) -> str:
     """Return what no table holds, with the way back, and what to compare before the import."""
     then, now = source.recommended, source.present
-    lines = [
+    lines = [] if source.never_worse else [WORSE]
+    lines += [f"{ALTERED}: {', '.join(source.altered)}."] if source.altered else []
+    lines += [
         f"signalstorm {__version__}: CPS vDRA, for scenario {source.record.scenario.name}",
         "",
         "Policy Builder > DRA Configuration plug-in > DRA Dynamic Peer Rate Limiter:",
@@ -272,6 +284,7 @@ def _plugin(source: Source, missing: Sequence[str]) -> str:
         "CONFIRM ON BOX: the columns' names are not published. Export the tables of the own system, compare their",
         f"first lines with {COLUMNS}, correct that file, and export again with --columns {COLUMNS}.",
         "The archive holds four tables; an import needs all tables of the schema, so put these into an own export.",
+        "A band holds from its first figure up to, but not at, its second; see which of its ends the own table counts.",
         "The bands from 50 % and from 70 % of CPU, and a limit's direction, are this project's reading of the source.",
         f"The way back: import {ROLLBACK} in the same manner.",
     ]

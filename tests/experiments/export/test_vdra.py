@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from signalstorm.envs.model.core_knobs import THROTTLES
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.export import source, vdra, write
 from tests.experiments.recommendation_data import recommendation
@@ -22,7 +23,7 @@ DRA: dict[str, Any] = {
     "dra_ccr_t_limit_per_s": 200,
     "dra_pcrf_limit_per_s": "off",
     "dra_limit_action": "3002",
-    **dict(zip(vdra.THROTTLES, (20, 30, 40, 50, 60), strict=True)),
+    **dict(zip(THROTTLES, (20, 30, 40, 50, 60), strict=True)),
     "dynamic_hold_s": 30,
     "dynamic_step_percent": 20,
 }
@@ -127,7 +128,7 @@ def test_every_limit_comes_back_from_the_archive(
     wanted = {
         "dra_peer_limit_per_s": peer, "dra_ccr_i_limit_per_s": ccr_i, "dra_ccr_t_limit_per_s": ccr_t,
         "dra_pcrf_limit_per_s": pcrf, "dra_ocs_limit_per_s": ocs, "dra_limit_action": action,
-        **dict(zip(vdra.THROTTLES, throttles, strict=True)),
+        **dict(zip(THROTTLES, throttles, strict=True)),
     }  # fmt: skip
     _, columns = vdra.read_columns()
     names = {"gx-peer": "pgw", "pcrf-group": "pcrf", "ocs-group": "ocs"}
@@ -146,3 +147,31 @@ def test_every_limit_comes_back_from_the_archive(
     assert all(before[1] == after[0] for before, after in pairwise(edges))
     assert {name: value or "off" for name, value in found.items()} == {name: wanted[name] for name in found}
     assert [int(row["Throttle Percent"]) for row in bands] == throttles
+
+
+def test_bands_are_those_of_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "scenario.yaml").write_text("topology: {dra: {dynamic: {from_percent: [40, 50, 60, 70, 80]}}}")
+    (tmp_path / "recommendation.json").write_text(json.dumps(content()))
+    write(tmp_path, tmp_path, ["vdra"])
+    for name in ("vdra.zip", "vdra-rollback.zip"):
+        bands = unpacked((tmp_path / name).read_bytes())["Dynamic Throttling DB CPU Profile"]
+        assert [(b["CPU From"], b["CPU To"]) for b in bands] == [
+            ("40", "50"), ("50", "60"), ("60", "70"), ("70", "80"), ("80", "100"),
+        ]  # fmt: skip
+    (tmp_path / "scenario.yaml").write_text("topology: {dra: {dynamic: {from_percent: [40, 50, 60, 70.5, 80]}}}")
+    with pytest.raises(InputError, match=r"from_percent: must be whole percentages.*70\.5"):
+        write(tmp_path, tmp_path, ["vdra"])
+
+
+def test_a_forced_archive_says_so_and_the_other_files_point_to_it(tmp_path: Path) -> None:
+    write(
+        content(dra_ccr_i_limit_per_s=200) | {"never_worse": False}, tmp_path, ["vdra", "staros", "runbook"], force=True
+    )
+    assert (tmp_path / "vdra-plugin.txt").read_text().startswith("WORSE THAN THE PRESENT SETTING")
+    text = (tmp_path / "staros.cfg").read_text()
+    assert "-> 200 per s (by the target vdra)" in text
+    page = (tmp_path / "runbook.md").read_text()
+    for said in (text, page):
+        assert "{" not in said.replace("{ drop", "")
+    assert "At the Diameter agent: `vdra.zip`" in page
+    assert "At the Diameter agent: `vdra-rollback.zip`" in page
