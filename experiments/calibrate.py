@@ -62,7 +62,7 @@ class Calibration:
                 "the model lacks something, or the data contradict each other"
             )
         for one in self.untold:
-            if len(one.paths) == 1 and one.explains > _NOTHING:
+            if len(one.paths) == 1 and self._moves(one.paths[0]) < _NOTHING:
                 said.append(f"the data say nothing of {one.paths[0]}: what was observed does not change with it")
             elif len(one.paths) == 1:
                 said.append(f"the data say little of {one.paths[0]}: its interval is mostly that of its bounds")
@@ -77,6 +77,11 @@ class Calibration:
                     f"{parameter.path} lies at its bound, {bound:g} {parameter.unit}".rstrip() + ": give wider ones"
                 )
         return [*said, *(note for case in self.cases for note in case.notes)]
+
+    def _moves(self, path: str) -> float:
+        """Return by how much a parameter moves the entry that it moves most, from bound to bound [errors]."""
+        at = [parameter.path for parameter in self.space.parameters].index(path)
+        return float((abs(self.found.jacobian[:, at]) * self.found.weights**0.5).max())
 
     def entries(self) -> list[dict[str, Any]]:
         """Return each observed entry beside the model's at the fit, in its own unit."""
@@ -119,8 +124,8 @@ class Calibration:
         }  # fmt: skip
 
 
-_NOTHING = 0.999
-"""Where the bounds alone know so much of a parameter, the data say nothing."""
+_NOTHING = 0.01
+"""A parameter that moves no entry by so much from bound to bound is one of which the data say nothing [errors]."""
 _POOR = 4.0
 """A mean squared residual above this is no fit [errors squared]."""
 
