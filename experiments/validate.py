@@ -240,7 +240,10 @@ def _figures(
     unseen = confirm.held_out(evaluate(pair, StormSet(scenario, numbers, vary=True), threads=threads))
     yield _compared("held-out storms", record.held_out, unseen)
     worse = record.never_worse != (not unseen.worse)
-    yield Check("never worse", not worse, f"worse on {len(unseen.worse)} of {len(numbers)} held-out storms")
+    said = (
+        f"worse on {len(unseen.worse)} of {len(numbers)} held-out storms, {'not ' if worse else ''}as the record says"
+    )
+    yield Check("never worse", not worse, said)
 
 
 def _compared(name: str, said: BaseModel, found: BaseModel) -> Check:

@@ -50,6 +50,8 @@ def test_a_fresh_recommendation_is_valid(fresh: Path) -> None:
     assert failed(found) == set()
     assert {"nominal storm", "held-out storms", "trials", "setting"} <= {check.name for check in found.checks}
     assert failed(validate(fresh / "recommendation.json", small_scenario())) == set()
+    (said,) = (check.said for check in found.checks if check.name == "never worse")
+    assert said.endswith(" held-out storms, as the record says")
 
 
 def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
