@@ -11,7 +11,7 @@ from signalstorm import __version__
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.experiments.export import rule_page, staros
 from signalstorm.experiments.export.command import Command
-from signalstorm.experiments.export.commands import NAMES, PSP_MODES, not_exported
+from signalstorm.experiments.export.commands import BACK_OFF, NAMES, PSP_MODES, not_exported, on_box
 from signalstorm.experiments.export.releases import Release
 from signalstorm.experiments.export.rule_page import Followed
 from signalstorm.experiments.export.source import ALTERED, WORSE, Source
@@ -112,6 +112,10 @@ def _what(source: Source, plan: Mapping[str, Sequence[Command]], names: Mapping[
         now, then = (_value(row.knob, value) for value in (row.present, row.recommended))
         effect = _EFFECTS[row.change] if row.exportable else "a what-if: no command sets it"
         yield f"| {_plain(row.knob)}: {_plain(knob.meaning)} | {now} | **{then}** | {effect} |"
+    before, after = on_box(source.present, source.recommended, source.t3346_s)
+    if before.get(BACK_OFF) != after.get(BACK_OFF) and all(row.knob != BACK_OFF for row in source.record.diff):
+        now, then = (_plain(staros.text(BACK_OFF, values.get(BACK_OFF))) for values in (before, after))
+        yield f"| {_plain(BACK_OFF)}: {_plain(KNOBS[BACK_OFF].meaning)} | {now} | **{then}** | {_EFFECTS['live']} |"
     for name, where, now_value, then_value in staros.link_changes(source):
         now, then = (_value(name, value) for value in (now_value, then_value))
         yield f"| {_plain(name)} on {_plain(where)} | {now} | **{then}** | {_EFFECTS[KNOBS[name].change]} |"

@@ -238,7 +238,9 @@ def test_a_gate_that_no_longer_refuses_leaves_the_back_off_alone(tmp_path: Path)
 
 
 def test_a_back_off_of_an_unknown_box_is_named_as_a_change(tmp_path: Path) -> None:
-    write(mme({"nop_action": "drop"}, {**REFUSING, "t3346_s": 0}), tmp_path, ["staros"])
+    write(mme({"nop_action": "drop"}, {**REFUSING, "t3346_s": 0}), tmp_path, ["staros", "runbook"])
+    page = (tmp_path / "runbook.md").read_text().replace("\\", "")
+    assert any(line.startswith("| t3346_s: ") and "| the box's own | **0 s** |" in line for line in page.splitlines())
     there, back = (joined(tmp_path / name) for name in ("staros.cfg", "staros-rollback.cfg"))
     assert "  t3346_s: the box's own -> 0 s" in there
     assert "changes nothing" not in there.split("emm t3346-timeout 0")[0]
