@@ -136,6 +136,7 @@ def parse(source: Text) -> Traps:
         falls = all(later.time_s <= sooner.time_s for sooner, later in pairwise(traps))
         if falls and traps[-1].time_s < traps[0].time_s:
             traps.reverse()  # a log with the newest line on top
+            faults += _orphans(source.file, traps)
     faults += _backwards(source.file, traps)
     if faults:
         raise InputError(faults)
@@ -178,6 +179,17 @@ def _day(words: str) -> date | None:
         return date(year, month, day)
     except ValueError:
         raise ValueError(f"has a date that does not exist: {form[0]}") from None
+
+
+def _orphans(file: str, traps: Sequence[Trap]) -> Iterator[Fault]:
+    """Yield a fault for each first trap of an alarm that clears what is set later: the order may be another one."""
+    first: dict[tuple[str, str], Trap] = {}
+    for trap in traps:
+        began = first.setdefault((trap.element, trap.kind), trap)
+        if began.edge == "cleared" and trap.edge == "set":
+            rule = f"is cleared before it was set, on line {trap.line}"
+            yield Fault(file, began.line, trap.element, rule, began.text, "sort the log by time, or correct the line")
+            first[trap.element, trap.kind] = trap
 
 
 def _backwards(file: str, traps: Sequence[Trap]) -> Iterator[Fault]:

@@ -184,6 +184,10 @@ def test_traps() -> None:
             "08:13:14 STP-2 SLC-1 congested\n08:10:14 STP-2 SLC-1 congestion cleared\n",
             "alarms.txt:2: stp2/slc1: is cleared before it was set, on line 1",
         ),
+        (
+            "21.11.2014 08:13:14 STP-2 SLC-1 congested\n21.11.2014 08:10:14 STP-2 SLC-1 congestion cleared\n",
+            "alarms.txt:2: stp2/slc1: is cleared before it was set, on line 1",
+        ),
     ],
 )
 def test_traps_that_cannot_be(log: str, said: str) -> None:
