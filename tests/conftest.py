@@ -1,6 +1,12 @@
-"""The order of the tests."""
+"""The order of the tests, and signals as tests expect them."""
+
+import signal
 
 import pytest
+
+# Where a shell has started the tests in the background, SIGINT is ignored, and so it would be in every child.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
