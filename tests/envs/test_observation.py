@@ -1,6 +1,5 @@
 """What an operator sees agrees with what the model counts, and with nothing else."""
 
-import time
 
 import numpy as np
 import pytest
@@ -156,17 +155,3 @@ def test_elements_beyond_the_attach_chain() -> None:
     batch = batch_of(unknown(50.0), 5)
     _, found = readings(batch, round(10.0 / batch.dt), 60)
     assert 0.4 < max(reading.values[IMSIMGR_CPU].max() for reading in found) <= 1.0
-
-
-@pytest.mark.long
-def test_reading_costs_little_beside_a_minute_of_the_model() -> None:
-    scenario = load("incident-2014")
-    batch = batch_of(scenario, 256)
-    observer = Observer(batch)
-    batch.run(240)
-    began = time.perf_counter()
-    batch.run(240)
-    running = time.perf_counter() - began
-    began = time.perf_counter()
-    observer.read()
-    assert time.perf_counter() - began < 0.1 * running
