@@ -1,6 +1,5 @@
 """What an operator sees agrees with what the model counts, and with nothing else."""
 
-
 import numpy as np
 import pytest
 
