@@ -55,7 +55,8 @@ class Page(HTMLParser):
 def test_plotly_js_is_the_one_that_the_pinned_plotly_draws_with() -> None:
     script = resources.files("signalstorm.experiments.report") / "plotly" / "plotly-cartesian.min.js"
     pinned = re.search(r"^plotly==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
-    if pinned is None or version("plotly") != pinned[1]:
+    assert pinned is not None
+    if version("plotly") != pinned[1]:
         pytest.skip("another plotly than the pinned one is installed")
     assert f"plotly.js (cartesian - minified) v{get_plotlyjs_version()}\n" in script.read_text("utf-8")[:200]
 
