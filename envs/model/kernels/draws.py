@@ -112,6 +112,21 @@ def hash_storms(base, plan, element, d, first, tile):
             d[_HASH, first + b] = hash_row(np.uint32(storm[S_SEED_LOW, b]), np.uint32(storm[S_SEED_HIGH, b]), low, high)
 
 
+@njit(inline="always")
+def _invert(mean, uniform):
+    """Return the Poisson number of a mean up to 8 that ``uniform`` stands for; the same as for many at once."""
+    term = _exp_minus(mean)
+    cumulated = term
+    drawn = 0.0
+    for n in range(1, _TERMS):
+        if uniform <= cumulated:
+            break
+        drawn += 1.0
+        term *= mean * (1.0 / n)
+        cumulated += term
+    return drawn
+
+
 @njit(error_model="numpy")
 def draw_hashed(d, numbers):
     """Draw the first ``numbers`` of scratch ``d``, whose means and hashes are there."""
@@ -143,7 +158,9 @@ def draw_hashed(d, numbers):
             mean = max(d[D_MEAN, i], _EXACT_BELOW)
             cube = max(d[_CENTRE, i] + z / d[_SPREAD, i], 0.0)
             d[D_DRAW, i] = mean * cube * cube * cube
-    if small > 0:
+    if small > 0 and numbers == 1:
+        d[D_DRAW, 0] = _invert(d[D_MEAN, 0], (d[_HASH, 0] + 0.5) * _UNIT)
+    elif small > 0:
         for i in range(numbers):
             d[_UNIFORM, i] = (d[_HASH, i] + 0.5) * _UNIT
         for i in range(numbers):

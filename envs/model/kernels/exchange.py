@@ -32,6 +32,7 @@ from signalstorm.envs.model.kernels.layout import (
 )
 from signalstorm.envs.model.kernels.links import signal
 from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.rows import add_up
 
 
 @njit(error_model="numpy")
@@ -64,13 +65,10 @@ def exchange(base, plan, step, tile):
         pool = block(base, plan[P_POOL] + m * share * len(tile), 2 * share, tile)
         busy = 0
         for b in range(len(tile)):
-            d[D_MEAN, b] = 0.0
             busy += answered[m, b] + failed[m, b] > 0.0
         if busy == 0:
             continue
-        for k in range(lanes):
-            for b in range(len(tile)):
-                d[D_MEAN, b] += pool[k, b]
+        add_up(pool, lanes, d, D_MEAN, tile)
         last = (m == attach - 1) | (m == kinds - 1)
         for b in range(len(tile)):
             held = d[D_MEAN, b]
@@ -99,26 +97,35 @@ def exchange(base, plan, step, tile):
                 for b in range(len(tile)):
                     send[kinds + m + 1, b] += d[D_TIME, b]
                     send[kinds + attach + m + 1, b] += d[D_SQUARE, b]
-            for k in range(used):
-                if last:
-                    _pass_on(pool, k, accept, k, refuse, d, tile)
-                else:
-                    _pass_on(pool, k, pool, share + k, refuse, d, tile)
+            if last:
+                _pass_on(pool, used, accept, 0, refuse, d, tile)
+            else:
+                _pass_on(pool, used, pool, share, refuse, d, tile)
+        elif last:
+            _pass_on(pool, classes, registered, 0, detached, d, tile)
         else:
-            for k in range(classes):
-                if last:
-                    _pass_on(pool, k, registered, k, detached, d, tile)
-                else:
-                    _pass_on(pool, k, pool, share + k, detached, d, tile)
+            _pass_on(pool, classes, pool, share, detached, d, tile)
 
 
 @njit(inline="always")
-def _pass_on(pool, k, to, into, gone, d, tile):
-    """Move the answered part of a pool's row to row ``into`` of ``to``, the failed part to ``gone``."""
-    for b in range(len(tile)):
-        held = pool[k, b]
-        good = d[D_PART, b] * held
-        bad = d[D_DRAW, b] * held
-        to[into, b] += good
-        gone[k, b] += bad
-        pool[k, b] = max(held - good - bad, 0.0)
+def _pass_on(pool, lanes, to, into, gone, d, tile):
+    """Move the answered part of a pool's rows to the rows from ``into`` on of ``to``, the failed part to ``gone``."""
+    if len(tile) == 1:
+        part = d[D_PART, 0]
+        lost = d[D_DRAW, 0]
+        for k in range(lanes):
+            held = pool[k, 0]
+            good = part * held
+            bad = lost * held
+            to[into + k, 0] += good
+            gone[k, 0] += bad
+            pool[k, 0] = max(held - good - bad, 0.0)
+        return
+    for k in range(lanes):
+        for b in range(len(tile)):
+            held = pool[k, b]
+            good = d[D_PART, b] * held
+            bad = d[D_DRAW, b] * held
+            to[into + k, b] += good
+            gone[k, b] += bad
+            pool[k, b] = max(held - good - bad, 0.0)

@@ -43,6 +43,7 @@ from signalstorm.envs.model.kernels.layout import (
 )
 from signalstorm.envs.model.kernels.memory import block
 from signalstorm.envs.model.kernels.queue import advance, collect
+from signalstorm.envs.model.kernels.rows import add_rows, add_up
 
 
 @njit(error_model="numpy")
@@ -57,13 +58,10 @@ def pace(base, plan, step, linked, tile):
         return
     q = block(base, plan[P_GATE], Q_COUNT, tile)
     for b in range(len(tile)):
-        q[Q_IN, b] = 0.0
         q[Q_DRAW, b] = q[Q_MEAN, b]
     arrive = block(base, plan[P_ARRIVE], share, tile)
     used = cohorts_in_use(base, plan, tile)
-    for k in range(used):
-        for b in range(len(tile)):
-            q[Q_IN, b] += arrive[k, b]
+    add_up(arrive, used, q, Q_IN, tile)
     advance(base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_MASK], step, True, tile)
     collect(
         base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_LINES], plan[P_GATE_MASK], step, share, share,
@@ -92,18 +90,12 @@ def release(base, plan, start, linked, tile):
     to = block(base, plan[P_RELEASE], share, tile)
     used = cohorts_in_use(base, plan, tile)
     if linked is None:
-        for k in range(share):
-            for b in range(len(tile)):
-                to[k, b] += payload[k, b]
+        add_rows(to, 0, payload, 0, share, tile)
         return
     send = block(base, plan[P_SEND], plan[P_LINE_ROWS], tile)
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
-    for b in range(len(tile)):
-        d[D_PART, b] = 0.0
-    for k in range(used):
-        for b in range(len(tile)):
-            to[k, b] += payload[k, b]
-            d[D_PART, b] += payload[k, b]
+    add_rows(to, 0, payload, 0, used, tile)
+    add_up(payload, used, d, D_PART, tile)
     times = plan[P_MESSAGES]
     squares = times + plan[P_ATTACH_MESSAGES]
     for b in range(len(tile)):
@@ -139,11 +131,7 @@ def _overflow(base, plan, action, step, tile):
             turned_away[k, b] = arrive[k, b] * d[D_PART, b]
     counter = K_DROPPED if action == DROP else K_REFUSED_CONGESTION
     counter = K_REFUSED_GATE_FAILURE if action == REJECT_FAILURE else counter
-    for b in range(len(tile)):
-        d[D_PART, b] = 0.0
-    for k in range(used):
-        for b in range(len(tile)):
-            d[D_PART, b] += turned_away[k, b]
+    add_up(turned_away, used, d, D_PART, tile)
     for b in range(len(tile)):
         kpi[counter, b] += d[D_PART, b]
     if action == DROP:

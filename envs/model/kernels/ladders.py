@@ -53,6 +53,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_T3346_LOW,
 )
 from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.rows import add_rows
 from signalstorm.envs.model.kernels.wheel import put, put_all
 
 
@@ -154,6 +155,9 @@ def refuse(base, plan, start, step, tile):
     payload = block(base, start, cohorts + 1, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
     classes = plan[P_CLASSES]
+    if plan[P_UNIFORM]:
+        _refuse_all(base, plan, payload, step, tile)
+        return
     for group in range(sends_in_use(base, plan, tile) * classes):
         before = group // classes * plan[P_ATTEMPTS]
         c = group % classes
@@ -163,9 +167,6 @@ def refuse(base, plan, start, step, tile):
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
         for k in range(before + first, before + last + 1):
             target = k - before + limited
-            if plan[P_UNIFORM]:
-                _refuse_all(base, plan, payload, c, k, target, target > last, step, tile)
-                continue
             for b in range(len(tile)):
                 n = payload[k, b]
                 if n <= 0.0:
@@ -182,20 +183,42 @@ def refuse(base, plan, start, step, tile):
 
 
 @njit(error_model="numpy")
-def _refuse_all(base, plan, payload, c, k, target, exhausted, step, tile):
-    """Do as `refuse` does for one cohort, where all storms have the same timers."""
-    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+def _refuse_all(base, plan, payload, step, tile):
+    """Do as `refuse` does where all storms have the same timers; spends the payload.
+
+    How often a handset has sent within the attempt makes no difference, so first all sends are added up.
+    """
+    attempts = plan[P_ATTEMPTS]
+    used = cohorts_in_use(base, plan, tile)
     proc = block(base, plan[P_PROC], plan[P_COHORTS], tile)
-    for b in range(len(tile)):
-        proc[k, b] -= max(payload[k, b], 0.0)
-    if not exhausted:
-        low = int(parameters[C_REFUSED_LOW, 0])
-        high = int(parameters[C_REFUSED_HIGH, 0])
-        put_all(
-            base, plan[P_SHORT], plan[P_SHORT_MASK], plan[P_SHORT_STOCK], step, plan[P_END], plan[P_COHORTS],
-            payload, k, target, low, high, tile,
-        )  # fmt: skip
-        return
+    for i in range(used * len(tile)):
+        n = max(payload[0, i], 0.0)
+        payload[0, i] = n
+        proc[0, i] -= n
+    for before in range(attempts, used, attempts):
+        add_rows(payload, 0, payload, before, attempts, tile)
+    for c in range(plan[P_CLASSES]):
+        first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
+        last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
+        limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
+        # Where attempts are limited the long timer follows the last.
+        tries = last - first + 1 - limited
+        if tries > 0:
+            parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+            low = int(parameters[C_REFUSED_LOW, 0])
+            high = int(parameters[C_REFUSED_HIGH, 0])
+            put_all(
+                base, plan[P_SHORT], plan[P_SHORT_MASK], plan[P_SHORT_STOCK], step, plan[P_END], plan[P_COHORTS],
+                payload, first, tries, first + limited, low, high, tile,
+            )  # fmt: skip
+        if limited:
+            _exhaust(base, plan, payload, c, last, step, tile)
+
+
+@njit(inline="always")
+def _exhaust(base, plan, payload, c, k, step, tile):
+    """Let those whose last attempt was refused wait for the long timer, or power-cycle."""
+    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
     kpi = block(base, plan[P_KPI], K_COUNT, tile)
     d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
     cycling = 0
@@ -211,13 +234,13 @@ def _refuse_all(base, plan, payload, c, k, target, exhausted, step, tile):
         high = int(parameters[C_POWER_HIGH, 0])
         put_all(
             base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES],
-            d, D_MEAN, c, low, high, tile,
+            d, D_MEAN, 1, c, low, high, tile,
         )  # fmt: skip
     low = int(parameters[C_REFUSED_LONG_LOW, 0])
     high = int(parameters[C_REFUSED_LONG_HIGH, 0])
     put_all(
         base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES],
-        d, D_DRAW, c, low, high, tile,
+        d, D_DRAW, 1, c, low, high, tile,
     )  # fmt: skip
 
 

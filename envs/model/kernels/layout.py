@@ -189,8 +189,11 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_ACTIVITY,  # scale of the activity profile
     S_ANSWER_LOSS,  # share of answers lost on a congested link
     S_ALARMS,  # alarms logged so far
+    S_SETTLED,  # 1: what the links share holds; 0: an alarm or a link has changed since
     S_FREE,  # links without alarm of the STP at hand
     S_UP,  # links in service of the STP at hand
+    S_WORKING,  # links in service that are not dead, of the STP at hand
+    S_LOSS,  # of which with the alarm up; share of the STP's answers that are lost
     S_STPS,  # STPs with a link in service
     S_TOTAL,  # messages sent in this step
     S_EXPIRED,  # messages that timed out in this step on any link
@@ -214,7 +217,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_STEP,  # [step] of this storm: the batch's less the offset
     S_APART,  # 1: the storms of the tile began in different steps; in the first column only
     S_COUNT,
-) = range(38)
+) = range(41)
 
 # -- class block -----------------------------------------------------------------------------------------------
 (
@@ -335,12 +338,17 @@ requests of the step in which their handsets sent them, so that the mean age tra
     L_TIMER,  # [steps] until the next expiry
     L_EXPIRIES,  # expiries in a row without progress
     L_CONGESTED,  # 1: congestion alarm up
+    L_SHARE,  # share of new messages that the link gets
+    L_BACK,  # share of its STP's answers that come over the link
+    L_LOSS,  # share of the answers to its messages that are lost
     L_IN,
     L_MARK,  # scratch: the state that the log of alarms is to say; how the storm's messages are to be found
     L_START,
     L_NEXT,
     L_EXPIRED,
     L_FRESH,
+    L_DIRECT,  # answered, of those queued in the step before
+    L_DIRECT_LOST,  # of which the answer was lost
     L_SUM_TX,
     L_SUM_RX,
     L_SUM_RX_BASE,  # service already answered
@@ -358,7 +366,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     L_TX_BEFORE,  # sent until the step before
     L_RESENT,  # cumulative resends of what had arrived
     L_COUNT,
-) = range(46)
+) = range(51)
 
 # -- block of the IMSI manager ---------------------------------------------------------------------------------
 (

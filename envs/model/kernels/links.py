@@ -5,6 +5,7 @@ only counts (cumulative admissions A, service D, deadline X as in ``queue``). A 
 timer; a message served later has used the link and served nobody.
 """
 
+import numpy as np
 from numba import njit
 
 from signalstorm.envs.model.kernels.alarms import log_alarm
@@ -17,6 +18,8 @@ from signalstorm.envs.model.kernels.layout import (
     L_CLEAR,
     L_CONGESTED,
     L_DEADLINE,
+    L_DIRECT,
+    L_DIRECT_LOST,
     L_DOWN,
     L_EXPIRED,
     L_EXPIRIES,
@@ -25,6 +28,7 @@ from signalstorm.envs.model.kernels.layout import (
     L_HOLD,
     L_IN,
     L_LOGGED,
+    L_LOSS,
     L_MARK,
     L_MEAN,
     L_NEXT,
@@ -45,7 +49,6 @@ from signalstorm.envs.model.kernels.layout import (
     L_SUM_CONGESTED,
     L_SUM_FRESH,
     L_SUM_LOST,
-    L_SUM_RX,
     L_SUM_RX_BASE,
     L_SUM_STALE,
     L_SUM_STALLS,
@@ -61,29 +64,27 @@ from signalstorm.envs.model.kernels.layout import (
     P_LINK_LINES,
     P_LINK_MASK,
     P_LINKS,
-    P_LINKS_PER_STP,
     P_LOST_RING,
     P_MESSAGES,
     P_SEND,
     P_STOCHASTIC,
     P_STORM,
     P_UNIFORM,
-    S_ALARM,
-    S_ANSWER_LOSS,
     S_COUNT,
     S_DISCARDED,
     S_EXPIRED,
-    S_FREE,
     S_FRESH,
     S_FRESH_LOST,
+    S_SETTLED,
     S_STPS,
     S_TOTAL,
-    S_UP,
     SERVICE,
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import BANK, block
 from signalstorm.envs.model.kernels.resends import count_resends
+from signalstorm.envs.model.kernels.rows import add_up, clear
+from signalstorm.envs.model.kernels.sharing import count_answers, offer, settle
 
 _TOGETHER = 64
 """Numbers, of links and storms, that a loop takes at once: more would leave the nearest cache between two loops."""
@@ -100,78 +101,54 @@ def signal(base, plan, step, tile):
     send = block(base, plan[P_SEND], rows, tile)
     lines = block(base, plan[P_LINK_LINES] + (step & mask) * rows * len(tile), rows, tile)
     storm = block(base, plan[P_STORM], S_COUNT, tile)
+    clear(block(base, plan[P_ANSWERED], rows, tile), 0, rows, tile)
+    clear(block(base, plan[P_FAILED], kinds, tile), 0, kinds, tile)
+    add_up(send, kinds, storm, S_TOTAL, tile)
+    _mix(send, lines, rows, storm, tile)
+    clear(send, 0, rows, tile)
+    settled = 0
     for b in range(len(tile)):
-        storm[S_TOTAL, b] = 0.0
-    answered = block(base, plan[P_ANSWERED], rows, tile)
-    failed = block(base, plan[P_FAILED], kinds, tile)
-    for m in range(kinds):
-        for b in range(len(tile)):
-            failed[m, b] = 0.0
-            storm[S_TOTAL, b] += send[m, b]
+        settled += storm[S_SETTLED, b] > 0.0
+    if settled < len(tile):
+        settle(base, plan, tile)
+    offer(base, plan, tile)
+    changed = 0
+    links = plan[P_LINKS]
+    # A tile of one storm takes a bank at once, a wide one as many links as stay in the nearest cache.
+    together = max(_TOGETHER // len(tile), 1)
+    for start in range(0, links, BANK):
+        end = min(start + BANK, links)
+        for first in range(start, end, together):
+            some = min(together, end - first)
+            moved, alarms = _carry(base, plan, first, some, step, tile)
+            changed += moved
+            count_resends(base, plan, first, some, tile)
+            if alarms > 0:
+                _log(base, plan, first, some, tile)
+    if changed > 0:
+        settle(base, plan, tile)
+    for start in range(0, links, BANK):
+        end = min(start + BANK, links)
+        for first in range(start, end, together):
+            _find(base, plan, first, min(together, end - first), step, tile)
+    _deliver(base, plan, step, tile)
+    count_answers(base, plan, tile)
+
+
+@njit(inline="always")
+def _mix(send, lines, rows, storm, tile):
+    """Write what a message that is sent in this step consists of."""
+    if len(tile) == 1:
+        total = storm[S_TOTAL, 0]
+        total = total if total > 0.0 else np.inf
+        for r in range(rows):
+            lines[r, 0] = send[r, 0] / total
+        return
     for r in range(rows):
         for b in range(len(tile)):
             total = storm[S_TOTAL, b]
             part = send[r, b] / total
             lines[r, b] = part if total > 0.0 else 0.0
-            answered[r, b] = 0.0
-            send[r, b] = 0.0
-    _share(base, plan, tile)
-    links = plan[P_LINKS]
-    # A tile of one storm takes a bank at once, a wide one as many links as stay in the nearest cache.
-    together = max(_TOGETHER // len(tile), 1)
-    changed = 0
-    for start in range(0, links, BANK):
-        end = min(start + BANK, links)
-        for first in range(start, end, together):
-            some = min(together, end - first)
-            changed += _carry(base, plan, first, some, step, tile)
-            count_resends(base, plan, first, some, tile)
-    if changed > 0:
-        _log(base, plan, tile)
-    _deliver(base, plan, step, tile)
-    _count_answers(base, plan, tile)
-
-
-@njit(inline="always")
-def _share(base, plan, tile):
-    """Share new messages: equally over the STPs, there over the links without alarm, over all in service if none is.
-
-    A link that is out of service gets nothing; an STP without any link in service leaves its part to the others.
-    """
-    size = plan[P_LINKS_PER_STP]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    for b in range(len(tile)):
-        storm[S_STPS, b] = 0.0
-    for first in range(0, plan[P_LINKS], size):
-        for b in range(len(tile)):
-            storm[S_UP, b] = 0.0
-        for link in range(first, first + size):
-            k = link_rows(base, plan, link, tile)
-            for b in range(len(tile)):
-                storm[S_UP, b] += 1.0 if k[L_DOWN, b] != 1.0 else 0.0
-        for b in range(len(tile)):
-            storm[S_STPS, b] += 1.0 if storm[S_UP, b] > 0.0 else 0.0
-    for first in range(0, plan[P_LINKS], size):
-        for b in range(len(tile)):
-            storm[S_UP, b] = 0.0
-            storm[S_FREE, b] = 0.0
-        for link in range(first, first + size):
-            k = link_rows(base, plan, link, tile)
-            for b in range(len(tile)):
-                up = 1.0 if k[L_DOWN, b] != 1.0 else 0.0
-                storm[S_UP, b] += up
-                storm[S_FREE, b] += up * (1.0 - k[L_CONGESTED, b])
-        for b in range(len(tile)):
-            free = storm[S_FREE, b]
-            takers = free if free > 0.0 else max(storm[S_UP, b], 1.0)
-            storm[S_UP, b] = storm[S_TOTAL, b] / (takers * max(storm[S_STPS, b], 1.0))
-        for link in range(first, first + size):
-            k = link_rows(base, plan, link, tile)
-            for b in range(len(tile)):
-                calm = 1.0 - k[L_CONGESTED, b]
-                takes = calm if storm[S_FREE, b] > 0.0 else 1.0
-                up = 1.0 if k[L_DOWN, b] != 1.0 else 0.0
-                k[L_IN, b] = up * takes * storm[S_UP, b]
 
 
 @njit(error_model="numpy")
@@ -179,7 +156,8 @@ def _carry(base, plan, first, links, step, tile):
     """Queue, send within the window, serve at the STP, stall and reopen; totals only.
 
     A loop runs over ``links`` links from ``first`` on and the storms of the tile at once. All that it reads is read
-    first: a value read under a condition would keep it from being vectorised. Returns how many alarms changed.
+    first: a value read under a condition would keep it from being vectorised. Returns how many links changed their
+    state, and how many alarms of the log did.
     """
     width = len(tile)
     numbers = links * width
@@ -268,6 +246,7 @@ def _carry(base, plan, first, links, step, tile):
         k[L_IN, i] = offered - taken
         ring[step & mask, i] = admitted + taken
     changed = 0
+    alarms = 0
     for i in range(numbers):
         out = 1.0 if k[L_DOWN, i] == 1.0 else 0.0
         before = k[L_CONGESTED, i]
@@ -280,18 +259,20 @@ def _carry(base, plan, first, links, step, tile):
         calm = 0.0 if after > 0.0 else k[L_CALM, i] + 1.0
         held = k[L_LOGGED, i] if calm < k[L_HOLD, i] else 0.0
         logged = max(after, held)
-        changed += (logged != k[L_LOGGED, i]) | (out != k[L_OUT, i])
+        new = (logged != k[L_LOGGED, i]) | (out != k[L_OUT, i])
+        alarms += new
+        changed += new | (after != before)
         k[L_CONGESTED, i] = after
         k[L_SUM_CONGESTED, i] += after
         k[L_CALM, i] = calm
         k[L_MARK, i] = logged
-    return changed
+    return changed, alarms
 
 
 @njit(error_model="numpy")
-def _log(base, plan, tile):
-    """Write the alarms that changed in this step to the log."""
-    for link in range(plan[P_LINKS]):
+def _log(base, plan, first, links, tile):
+    """Write the alarms of ``links`` links from ``first`` on that changed in this step to the log."""
+    for link in range(first, first + links):
         k = link_rows(base, plan, link, tile)
         for b in range(len(tile)):
             if k[L_MARK, b] != k[L_LOGGED, b]:
@@ -305,56 +286,71 @@ def _log(base, plan, tile):
 
 
 @njit(error_model="numpy")
+def _find(base, plan, first, links, step, tile):
+    """Find what ``links`` links from ``first`` on have served or thrown away that `_look_up` cannot tell.
+
+    What a link without a queue serves was queued in the step before; `_walk` looks for the rest, link by link.
+    """
+    numbers = links * len(tile)
+    k = link_rows(base, plan, first, tile)
+    ring = link_ring(base, plan, first, tile)
+    before = (step - 2) & plan[P_LINK_MASK]
+    slow = 0
+    for i in range(numbers):
+        fresh = k[L_FRESH, i]
+        flushed = (k[L_FLUSH, i] > 0.0) | ((k[L_DOWN, i] == 1.0) & (k[L_ADMITTED, i] > k[L_SERVED, i]))
+        late = (k[L_START, i] < ring[before, i]) & (fresh > 0.0)
+        slow += flushed | late
+        direct = 0.0 if flushed | late else fresh
+        lost = direct * k[L_LOSS, i]
+        k[L_MARK, i] = 2.0 if flushed else (1.0 if late else 0.0)
+        k[L_DIRECT, i] = direct - lost
+        k[L_DIRECT_LOST, i] = lost
+    if slow > 0:
+        for link in range(first, first + links):
+            _walk(base, plan, link_rows(base, plan, link, tile), link_ring(base, plan, link, tile), step, tile)
+
+
+@njit(error_model="numpy")
 def _deliver(base, plan, step, tile):
     """Find what the served and timed-out messages were, from the shared mixture of the steps they were queued in.
 
     What times out was queued a MAP timer ago, whatever the link; what a link without a queue serves was queued in the
     step before. Both are added up over the links and looked up once: gains a factor of three over a look per link.
     """
-    width = len(tile)
-    size = plan[P_LINKS_PER_STP]
-    mask = plan[P_LINK_MASK]
     storm = block(base, plan[P_STORM], S_COUNT, tile)
-    for b in range(width):
-        storm[S_ALARM, b] = 0.0
-        storm[S_EXPIRED, b] = 0.0
-        storm[S_FRESH, b] = 0.0
-        storm[S_FRESH_LOST, b] = 0.0
+    links = plan[P_LINKS]
+    if len(tile) == 1:
+        expired = 0.0
+        direct = 0.0
+        lost = 0.0
         # With no link in service nobody takes the messages: their owners' timers run out all the same.
-        total = storm[S_TOTAL, b]
-        storm[S_DISCARDED, b] = 0.0 if storm[S_STPS, b] > 0.0 else total
-    for first in range(0, plan[P_LINKS], size):
-        for b in range(width):
-            storm[S_FREE, b] = 0.0
-            storm[S_UP, b] = 0.0
-        for link in range(first, first + size):
+        discarded = 0.0 if storm[S_STPS, 0] > 0.0 else storm[S_TOTAL, 0]
+        for start in range(0, links, BANK):
+            k = link_rows(base, plan, start, tile)
+            for i in range(min(BANK, links - start)):
+                expired += k[L_EXPIRED, i]
+                direct += k[L_DIRECT, i]
+                lost += k[L_DIRECT_LOST, i]
+                discarded += k[L_IN, i]
+        storm[S_EXPIRED, 0] = expired
+        storm[S_FRESH, 0] = direct
+        storm[S_FRESH_LOST, 0] = lost
+        storm[S_DISCARDED, 0] = discarded
+    else:
+        for b in range(len(tile)):
+            storm[S_EXPIRED, b] = 0.0
+            storm[S_FRESH, b] = 0.0
+            storm[S_FRESH_LOST, b] = 0.0
+            total = storm[S_TOTAL, b]
+            storm[S_DISCARDED, b] = 0.0 if storm[S_STPS, b] > 0.0 else total
+        for link in range(links):
             k = link_rows(base, plan, link, tile)
-            for b in range(width):
-                up = 0.0 if k[L_DOWN, b] > 0.0 else 1.0
-                storm[S_UP, b] += up
-                storm[S_FREE, b] += up * k[L_CONGESTED, b]
-                storm[S_ALARM, b] += k[L_LOGGED, b]
-        for b in range(width):
-            storm[S_FREE, b] *= storm[S_ANSWER_LOSS, b] / max(storm[S_UP, b], 1.0)
-        for link in range(first, first + size):
-            k = link_rows(base, plan, link, tile)
-            ring = link_ring(base, plan, link, tile)
-            before = (step - 2) & mask
-            slow = 0
-            for b in range(width):
-                fresh = k[L_FRESH, b]
-                flushed = (k[L_FLUSH, b] > 0.0) | ((k[L_DOWN, b] == 1.0) & (k[L_ADMITTED, b] > k[L_SERVED, b]))
-                late = (k[L_START, b] < ring[before, b]) & (fresh > 0.0)
-                slow += flushed | late
-                k[L_MARK, b] = 2.0 if flushed else (1.0 if late else 0.0)
-                direct = 0.0 if flushed | late else fresh
-                lost = direct * storm[S_FREE, b]
+            for b in range(len(tile)):
                 storm[S_EXPIRED, b] += k[L_EXPIRED, b]
-                storm[S_FRESH, b] += direct - lost
-                storm[S_FRESH_LOST, b] += lost
+                storm[S_FRESH, b] += k[L_DIRECT, b]
+                storm[S_FRESH_LOST, b] += k[L_DIRECT_LOST, b]
                 storm[S_DISCARDED, b] += k[L_IN, b]
-            if slow > 0:
-                _walk(base, plan, k, ring, step, tile)
     _look_up(base, plan, step, tile)
 
 
@@ -409,7 +405,6 @@ def _walk(base, plan, k, ring, step, tile):
     """Find what the storms marked in L_MARK served from a queue, or threw away at a restart of the association."""
     kinds = plan[P_MESSAGES]
     mask = plan[P_LINK_MASK]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
     rows = plan[P_LINE_ROWS]
     lines = block(base, plan[P_LINK_LINES], (mask + 1) * rows, tile)
     lost = block(base, plan[P_LOST_RING], (mask + 1) * kinds, tile)
@@ -419,7 +414,7 @@ def _walk(base, plan, k, ring, step, tile):
         if mark == 0.0:
             continue
         patience = int(k[L_PATIENCE, b])
-        loss = storm[S_FREE, b]
+        loss = k[L_LOSS, b]
         position = k[L_START, b]
         served = k[L_NEXT, b]
         flushed = mark == 2.0
@@ -457,26 +452,3 @@ def _restart(k, b):
     k[L_EXPIRIES, b] = 0.0
     k[L_RTO, b] = min(max(k[L_RTO_INITIAL, b], k[L_RTO_MIN, b]), k[L_RTO_MAX, b])
     k[L_FLUSH, b] = 0.0
-
-
-@njit(inline="always")
-def _count_answers(base, plan, tile):
-    """Spread each STP's answers evenly over its links that work, congested or not; on congested ones some are lost."""
-    size = plan[P_LINKS_PER_STP]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    for first in range(0, plan[P_LINKS], size):
-        for b in range(len(tile)):
-            storm[S_TOTAL, b] = 0.0
-            storm[S_UP, b] = 0.0
-        for link in range(first, first + size):
-            k = link_rows(base, plan, link, tile)
-            for b in range(len(tile)):
-                storm[S_UP, b] += 0.0 if k[L_DOWN, b] > 0.0 else 1.0
-                storm[S_TOTAL, b] += k[L_SERVED, b] - k[L_SUM_RX_BASE, b]
-                k[L_SUM_RX_BASE, b] = k[L_SERVED, b]
-        for link in range(first, first + size):
-            k = link_rows(base, plan, link, tile)
-            for b in range(len(tile)):
-                kept = 1.0 - storm[S_ANSWER_LOSS, b] * k[L_CONGESTED, b]
-                part = 0.0 if k[L_DOWN, b] > 0.0 else kept / max(storm[S_UP, b], 1.0)
-                k[L_SUM_RX, b] += storm[S_TOTAL, b] * part

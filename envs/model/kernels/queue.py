@@ -35,6 +35,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_TAKEN,
 )
 from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.rows import clear
 
 
 @njit(error_model="numpy")
@@ -106,11 +107,10 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload,
     lines = block(base, lines_offset, (mask + 1) * payload, tile)
     inflow = block(base, inflow_offset, payload, tile)
     out = block(base, out_offset, 2 * payload, tile)
-    for i in range(used + 1):
-        k = i if i < used else payload - 1
-        for b in range(len(tile)):
-            out[k, b] = 0.0
-            out[payload + k, b] = 0.0
+    clear(out, 0, used, tile)
+    clear(out, payload - 1, 1, tile)
+    clear(out, payload, used, tile)
+    clear(out, 2 * payload - 1, 1, tile)
     for b in range(len(tile)):
         position = q[Q_LOW, b]
         start = q[Q_START, b]
@@ -123,20 +123,37 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload,
             if reached > position:
                 expired = max(min(reached, start) - position, 0.0)
                 fresh = max(reached - max(position, start), 0.0)
-                for i in range(used + 1):
-                    k = i if i < used else payload - 1
+                for k in range(used):
                     out[k, b] += fresh * lines[slot * payload + k, b]
+                out[payload - 1, b] += fresh * lines[slot * payload + payload - 1, b]
                 if expired > 0.0:
-                    for i in range(used + 1):
-                        k = i if i < used else payload - 1
+                    for k in range(used):
                         out[payload + k, b] += expired * lines[slot * payload + k, b]
+                    out[2 * payload - 1, b] += expired * lines[slot * payload + payload - 1, b]
                 position = reached
             pointer += position < target
         empty = q[Q_ADMITTED_SUM, b] - q[Q_TAKEN, b] <= target
         q[Q_POINTER, b] = step if empty else pointer
     first = (step & mask) * payload
-    for i in range(used + 1):
-        k = i if i < used else payload - 1
+    at_once = min(used, stage)
+    _write_lines(lines, first, inflow, 0, at_once, q, Q_PASS, tile)
+    if used > at_once:
+        _write_lines(lines, first, inflow, at_once, used - at_once, q, Q_PASS_LATER, tile)
+    _write_lines(lines, first, inflow, payload - 1, 1, q, Q_PASS if payload <= stage else Q_PASS_LATER, tile)
+
+
+@njit(inline="always")
+def _write_lines(lines, first, inflow, begin, count, q, passed, tile):
+    """Write ``count`` numbers of what one entry consists of."""
+    if len(tile) == 1:
+        part = q[passed, 0]
+        taken = q[Q_TAKEN, 0]
+        if taken > 0.0:
+            for k in range(begin, begin + count):
+                lines[first + k, 0] = inflow[k, 0] * part / taken
+        else:
+            clear(lines, first + begin, count, tile)
+        return
+    for k in range(begin, begin + count):
         for b in range(len(tile)):
-            part = q[Q_PASS, b] if k < stage else q[Q_PASS_LATER, b]
-            lines[first + k, b] = inflow[k, b] * part / q[Q_TAKEN, b] if q[Q_TAKEN, b] > 0.0 else 0.0
+            lines[first + k, b] = inflow[k, b] * q[passed, b] / q[Q_TAKEN, b] if q[Q_TAKEN, b] > 0.0 else 0.0

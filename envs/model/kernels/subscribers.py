@@ -94,6 +94,7 @@ from signalstorm.envs.model.kernels.layout import (
     STREAMS,
 )
 from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.rows import add_rows, add_up, clear
 from signalstorm.envs.model.kernels.wheel import fire, fire_drawn
 
 
@@ -118,16 +119,11 @@ def request(base, plan, step, linked, tile):
     arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
     short = block(base, plan[P_FIRED_SHORT], cohorts, tile)
     proc = block(base, plan[P_PROC], cohorts, tile)
-    for k in range(used):
-        for b in range(len(tile)):
-            arrive[k, b] = short[k, b]
+    for i in range(used * len(tile)):
+        arrive[0, i] = short[0, i]
     _first_attempts(base, plan, linked, tile)
-    for b in range(len(tile)):
-        kpi[K_STEP_ATTEMPTS, b] = 0.0
-    for k in range(used):
-        for b in range(len(tile)):
-            kpi[K_STEP_ATTEMPTS, b] += arrive[k, b]
-            proc[k, b] += arrive[k, b]
+    add_up(arrive, used, kpi, K_STEP_ATTEMPTS, tile)
+    add_rows(proc, 0, arrive, 0, used, tile)
     for b in range(len(tile)):
         arrive[cohorts, b] = kpi[K_STEP_ATTEMPTS, b] * storm[S_STEP, b]
 
@@ -258,14 +254,9 @@ def conclude(base, plan, step, linked, tile):
     storm = block(base, plan[P_STORM], S_COUNT, tile)
     accepted = block(base, plan[P_ACCEPT], cohorts + 1, tile)
     refused = block(base, plan[P_REFUSE], cohorts + 1, tile)
-    for b in range(len(tile)):
-        storm[S_YES, b] = 0.0
-        storm[S_NO, b] = 0.0
     used = cohorts_in_use(base, plan, tile)
-    for k in range(used):
-        for b in range(len(tile)):
-            storm[S_YES, b] += accepted[k, b]
-            storm[S_NO, b] += refused[k, b]
+    add_up(accepted, used, storm, S_YES, tile)
+    add_up(refused, used, storm, S_NO, tile)
     yes = 0
     no = 0
     for b in range(len(tile)):
@@ -277,11 +268,10 @@ def conclude(base, plan, step, linked, tile):
         _accept(base, plan, step, linked, tile)
     if no > 0:
         refuse(base, plan, plan[P_REFUSE], step, tile)
-    for i in range(used + 1):
-        k = i if i < used else cohorts
-        for b in range(len(tile)):
-            accepted[k, b] = 0.0
-            refused[k, b] = 0.0
+    clear(accepted, 0, used, tile)
+    clear(accepted, cohorts, 1, tile)
+    clear(refused, 0, used, tile)
+    clear(refused, cohorts, 1, tile)
     if linked is not None:
         _detach(base, plan, step, tile)
 
@@ -339,19 +329,7 @@ def _accept(base, plan, step, linked, tile):
             d[D_PART, b] = elapsed(age, low - half, high + half)
             # Mean age of those who come too late.
             d[D_TIME, b] = max(age, 0.5 * (low + age + half)) if half > 0.0 else age
-            d[D_TOTAL, b] = 0.0
-            d[D_DRAW, b] = 0.0
-        for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
-            # In two loops of few blocks each: the compiler would not vectorise one of many.
-            for b in range(len(tile)):
-                late = accepted[k, b] * d[D_PART, b]
-                served = accepted[k, b] - late
-                accepted[k, b] = late
-                d[D_MEAN, b] = served
-                d[D_DRAW, b] += served
-                d[D_TOTAL, b] += late
-            for b in range(len(tile)):
-                proc[k, b] -= d[D_MEAN, b]
+        _split(accepted, proc, first, plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS], d, tile)
         for b in range(len(tile)):
             registered[c, b] += d[D_DRAW, b]
             kpi[K_SUCCESSES, b] += d[D_DRAW, b]
@@ -364,3 +342,36 @@ def _accept(base, plan, step, linked, tile):
         kpi[K_LATE, b] += storm[S_LATE, b]
     if late > 0:
         silence(base, plan, plan[P_ACCEPT], True, step, tile)
+
+
+@njit(inline="always")
+def _split(accepted, proc, first, attempts, d, tile):
+    """Take those served in time, all but D_PART, off what is under way and leave the late; sums: D_DRAW and D_TOTAL."""
+    if len(tile) == 1:
+        part = d[D_PART, 0]
+        in_time = 0.0
+        too_late = 0.0
+        for k in range(first, first + attempts):
+            late = accepted[k, 0] * part
+            served = accepted[k, 0] - late
+            accepted[k, 0] = late
+            proc[k, 0] -= served
+            in_time += served
+            too_late += late
+        d[D_DRAW, 0] = in_time
+        d[D_TOTAL, 0] = too_late
+        return
+    for b in range(len(tile)):
+        d[D_TOTAL, b] = 0.0
+        d[D_DRAW, b] = 0.0
+    for k in range(first, first + attempts):
+        # In two loops of few blocks each: the compiler would not vectorise one of many.
+        for b in range(len(tile)):
+            late = accepted[k, b] * d[D_PART, b]
+            served = accepted[k, b] - late
+            accepted[k, b] = late
+            d[D_MEAN, b] = served
+            d[D_DRAW, b] += served
+            d[D_TOTAL, b] += late
+        for b in range(len(tile)):
+            proc[k, b] -= d[D_MEAN, b]

@@ -54,6 +54,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_PATIENCE,
     Q_TIMER,
     S_COUNT,
+    S_SETTLED,
     S_STEP,
 )
 from signalstorm.envs.model.kernels.memory import block
@@ -115,6 +116,7 @@ def _apply_linked(base, plan, event, b, own, tile):
             registered[c, b] -= n
             flagged[c, b] += n
         return
+    block(base, plan[P_STORM], S_COUNT, tile)[S_SETTLED, b] = 0.0
     for link in range(target, target + int(event[E_EXTRA, b])):
         k = link_rows(base, plan, link, tile)
         if kind == EVENT_LINK_RATE:

@@ -48,14 +48,14 @@ def fire(base, ring_offset, mask, level_offset, stock_offset, step, lanes, used,
     level = block(base, level_offset, lanes, tile)
     stock = block(base, stock_offset, lanes, tile)
     fired = block(base, fired_offset, lanes, tile)
-    for lane in range(used):
-        for b in range(len(tile)):
-            level[lane, b] += ring[lane, b]
-            ring[lane, b] = 0.0
-            n = min(level[lane, b], stock[lane, b])
-            n = n if n >= _TINY else 0.0
-            stock[lane, b] -= n
-            fired[lane, b] = n
+    for i in range(used * len(tile)):
+        now = level[0, i] + ring[0, i]
+        level[0, i] = now
+        ring[0, i] = 0.0
+        n = min(now, stock[0, i])
+        n = n if n >= _TINY else 0.0
+        stock[0, i] -= n
+        fired[0, i] = n
 
 
 @njit(error_model="numpy")
@@ -118,8 +118,8 @@ def fire_drawn(base, plan, step, tile):
 
 
 @njit(inline="always")
-def put_all(base, ring_offset, mask, stock_offset, step, end, lanes, counts, row, lane, low, high, tile):
-    """Do as `put` does for a row of ``counts``, one per storm, where all storms have the same delays.
+def put_all(base, ring_offset, mask, stock_offset, step, end, lanes, counts, row, many, lane, low, high, tile):
+    """Do as `put` does for ``many`` rows of ``counts`` and lanes at once, where all storms have the same delays.
 
     Gains a factor of four on the storm's commonest act, to send the refused away until their timers run out.
     """
@@ -127,16 +127,21 @@ def put_all(base, ring_offset, mask, stock_offset, step, end, lanes, counts, row
     stock = block(base, stock_offset, lanes, tile)
     first = step + max(low, 1)
     last = max(step + high, first + 1)
-    for b in range(len(tile)):
-        stock[lane, b] += max(counts[row, b], 0.0)
+    begin = (first & mask) * lanes + lane
+    finish = (last & mask) * lanes + lane
+    if last <= end:
+        for i in range(many * len(tile)):
+            n = max(counts[row, i], 0.0)
+            rate = n / (last - first)
+            stock[lane, i] += n
+            ring[begin, i] += rate
+            ring[finish, i] -= rate
+        return
+    for i in range(many * len(tile)):
+        stock[lane, i] += max(counts[row, i], 0.0)
     if first <= end:
-        begin = (first & mask) * lanes + lane
-        for b in range(len(tile)):
-            ring[begin, b] += max(counts[row, b], 0.0) / (last - first)
-        if last <= end:
-            finish = (last & mask) * lanes + lane
-            for b in range(len(tile)):
-                ring[finish, b] -= max(counts[row, b], 0.0) / (last - first)
+        for i in range(many * len(tile)):
+            ring[begin, i] += max(counts[row, i], 0.0) / (last - first)
 
 
 @njit(inline="always")
