@@ -24,6 +24,7 @@ _COUNTED = {
     glance.STEADY: layout.K_STEADY,
     glance.CONVERGED: layout.K_T,
     glance.HEALTHY: layout.K_HEALTHY_SINCE,
+    glance.STORMED: layout.K_STORMED,
 }
 _SUMMED = (
     layout.K_STORMED,
@@ -127,7 +128,7 @@ class Tally:
         """
         batch, size = self._batch, self._batch.size
         tiles, width = batch.tiles
-        costs, over = np.empty((4, size)), np.empty(size, bool)
+        costs, over = np.empty((5, size)), np.empty(size, bool)
         clock = (batch.step, max(batch.step - self._step, 1), self._last_event)
         self._step = batch.step
         glance.cost(tiles, width, self._over, self._costs, self._before, clock, self._closed, costs, over)

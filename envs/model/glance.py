@@ -181,7 +181,7 @@ def scale(table, shown, per_unit, rooted, shares, accepts, spans, averages, coun
             out[r, first + t] = min(_share(now, now + averages[t, r]), 1.0)
 
 
-LOST, ATTEMPTS, WITHOUT, STEADY, CONVERGED, HEALTHY, POPULATION, OFFSET, REFUSED = range(9)
+LOST, ATTEMPTS, WITHOUT, STEADY, CONVERGED, HEALTHY, STORMED, POPULATION, OFFSET, REFUSED = range(10)
 """What `cost` reads, in this order; from `REFUSED` on all that was refused or dropped."""
 
 
@@ -208,8 +208,8 @@ def cost(memory, width, over_at, places, before, clock, closed, out, over):
         clock: Step of the batch, steps since the last time, last step in which something happens.
         closed: Whether nobody is without service in steady state.
         out: Filled with the share of subscribers without service beyond the steady one (mean of the interval), the
-            share of requests refused or dropped, the share without service at the end, and at the beginning; shape
-            (4, storms).
+            share of requests refused or dropped, the share without service at the end, and at the beginning, and
+            whether the storm lasts; shape (5, storms).
         over: Filled: healthy again, with nothing more to come; shape (storms,).
     """
     step, steps, last_event = clock
@@ -232,7 +232,10 @@ def cost(memory, width, over_at, places, before, clock, closed, out, over):
         out[2, row] = max(without - steady, 0.0) / population
         out[3, row] = max(before[WITHOUT, row] - steady, 0.0) / population
         converged = _at(memory, tile, b, places, CONVERGED, done) >= 0.0
-        healthy = closed or _at(memory, tile, b, places, HEALTHY, done) >= 0.0
+        unhealthy = _at(memory, tile, b, places, HEALTHY, done) < 0.0
+        healthy = closed or not unhealthy
+        stormed = _at(memory, tile, b, places, STORMED, done) > 0.0
+        out[4, row] = 1.0 if stormed and unhealthy and not converged else 0.0
         over[row] = converged and healthy and step - _at(memory, tile, b, places, OFFSET, done) > last_event
         before[LOST, row], before[ATTEMPTS, row], before[WITHOUT, row] = lost, attempts, without
 
@@ -250,7 +253,7 @@ def judge(costs, table, congested, links, loads, limit, change, over, weights, g
         limit: Utilisation that costs nothing [share].
         change: How far knobs were moved; shape (storms,).
         over: Storms that are over for good.
-        weights: Of the five terms; shape (5,).
+        weights: Of the six terms; shape (6,).
         gamma: Discount of the shaping, NaN for none.
         parts: Filled with the weighted terms, at last the shaping; shape (terms, storms).
         reward: Filled with their sum; shape (storms,).
@@ -264,8 +267,9 @@ def judge(costs, table, congested, links, loads, limit, change, over, weights, g
         parts[2, row] = -weights[2] * (table[congested, row] / links if congested >= 0 else 0.0)
         parts[3, row] = -weights[3] * max(load - limit, 0.0)
         parts[4, row] = -weights[4] * change[row]
+        parts[5, row] = -weights[5] * costs[4, row]
         if not math.isnan(gamma):
-            parts[5, row] = costs[3, row] - gamma * (0.0 if over[row] else costs[2, row])
+            parts[6, row] = costs[3, row] - gamma * (0.0 if over[row] else costs[2, row])
         total = 0.0
         for i in range(len(parts)):
             total += parts[i, row]

@@ -213,6 +213,24 @@ def test_shaping_adds_up_to_the_difference_of_potentials() -> None:
     assert (sums < -0.05).all()
 
 
+def test_the_unhealthy_term_counts_the_time_to_convergence() -> None:
+    rows = StormVectorEnv(family="AttachLte", variant="Easy", num_envs=8, weights={"unhealthy": 2.0})
+    rows.reset(seed=0)
+    counted, times_s = np.zeros(8), np.full(8, np.nan)
+    while np.isnan(times_s).any():
+        *_, ended, cut, infos = rows.step(np.full((8, 1), 0.2, np.float32))
+        running = np.isnan(times_s)
+        counted[running] -= infos["reward_terms"]["unhealthy"][running] / 2.0
+        done = running & (ended | cut)
+        if done.any():
+            times_s[done] = infos["final_info"]["rmst_s"][done]
+    interval_s = options_of("AttachLte", "Easy").control_interval_s
+    # Both count from the same second on, the term in whole intervals.
+    ahead_s = times_s - counted * interval_s
+    assert counted.min() > 3
+    assert np.ptp(ahead_s) <= interval_s
+
+
 def test_statistics_wrappers_of_gymnasium_work_on_the_rows() -> None:
     rows = gym.wrappers.vector.RecordEpisodeStatistics(
         gym.make_vec("signalstorm/AttachLteEasy-v0", num_envs=3, max_episode_steps=4)
