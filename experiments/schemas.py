@@ -54,7 +54,7 @@ def _knob(knob: Knob) -> dict[str, Any]:
     low = 0 if knob.name == "nop_queue" else knob.low  # a queue that follows from rate and wait may be smaller
     kind = "integer" if knob.kind == "int" else "number"
     number = {"type": kind, "minimum": low, "maximum": knob.high}
-    if knob.step != 1:
+    if knob.step != 1 and not knob.free:
         number["multipleOf"] = knob.step
     # YAML 1.1 reads the bare word off as false.
     words = [{"enum": [*knob.words, False] if "off" in knob.words else list(knob.words)}] if knob.words else []

@@ -19,8 +19,8 @@ from typing import Any
 
 from signalstorm import __version__
 from signalstorm.envs.model import scenario_file
-from signalstorm.envs.model.errors import SignalstormError, wrong_input
-from signalstorm.envs.model.knobs import Setting
+from signalstorm.envs.model.errors import SignalstormError, located, wrong_input
+from signalstorm.envs.model.knobs import Setting, unsettable
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments import choice, dashboard, run_files, sampling
 from signalstorm.experiments.conclusion import conclusions, verdict
@@ -145,7 +145,7 @@ def planned(
     Raises:
         InputError: If one of them is wrong.
     """
-    model = scenario if isinstance(scenario, Scenario) else scenario_file.load(scenario)
+    model = _settable(scenario)
     spec = _spec(own_study(model.name) if study is None else study, seed)
     spent = _checked(budget or spec.budget_of(Budget()), trials, seeds)
     space = search_space(model, knobs, spec.knobs)
@@ -308,6 +308,15 @@ class Run:
 
     def _seconds(self) -> float:
         return round(self._before_s + time.monotonic() - self._began, 1)
+
+
+def _settable(scenario: str | Scenario) -> Scenario:
+    """Return the scenario; refuse one whose present setting no record could hold, before anything runs."""
+    if not isinstance(scenario, Scenario):
+        return scenario_file.load_settable(scenario)
+    if found := unsettable(scenario):
+        raise located(found)
+    return scenario
 
 
 def _spec(study: StudyFile | str | os.PathLike[str], seed: int | None) -> StudyFile:

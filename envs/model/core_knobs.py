@@ -328,6 +328,7 @@ CORE_ROWS = (
         low=0,
         high=1,
         step=0.01,
+        free=True,
         default=0.0,
         exportable=False,
         searchable=False,

@@ -123,6 +123,8 @@ def _check_value(knob: Knob, value: Any, values: Mapping[str, Any]) -> KnobValue
         return Finding((knob.name,), rule, value, "give a legal value")
     if not math.isfinite(value):
         return Finding((knob.name,), rule, value, "give a finite number")
+    if knob.free and knob.low <= value <= knob.high:
+        return value
     legal = on_grid(knob, value)
     if abs(float(legal) - value) <= _TOLERANCE * max(1.0, abs(value)):
         return legal

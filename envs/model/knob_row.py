@@ -33,6 +33,8 @@ class Knob:
     """Largest legal value, in the unit."""
     step: float = 1.0
     """Distance of legal values, counted from zero, in the unit."""
+    free: bool = False
+    """Whether all numbers of the range are legal, not only those a step apart: a what-if that no command rounds."""
     scale: Literal["linear", "log"] = "linear"
     """The scale on which searches and actions move."""
     default: KnobValue | None = None
@@ -63,7 +65,7 @@ class Knob:
         """The legal values in words, with unit and step."""
         if self.kind == "choice":
             return ", ".join(self.choices)
-        step = "" if self.kind == "int" and self.step == 1 else f" in steps of {self.step:g}"
+        step = "" if self.free or (self.kind == "int" and self.step == 1) else f" in steps of {self.step:g}"
         words = "".join(f", or {word}" for word in self.words)
         return f"{self.low:g} to {self.high:g}{f' {self.unit}' if self.unit else ''}{step}{words}"
 

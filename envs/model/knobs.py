@@ -7,7 +7,7 @@ from typing import Any
 
 from signalstorm.envs.model import yaml_lines
 from signalstorm.envs.model.core_knobs import FIELDS, THROTTLES, field_value
-from signalstorm.envs.model.errors import ABSENT, Finding, located
+from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
 from signalstorm.envs.model.knob_checks import check, check_core, check_rto, on_grid
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, Knob, KnobValue
 from signalstorm.envs.model.scenario import Scenario
@@ -23,6 +23,7 @@ __all__ = [
     "parse_set",
     "resolve",
     "round_to_legal",
+    "unsettable",
     "validate",
 ]
 
@@ -150,6 +151,39 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
     if "pcrf_rate_per_s" in merged:
         values["pcrf_rate_per_s"] = merged["pcrf_rate_per_s"]
     return Setting({name: _tidy(value) for name, value in values.items()})
+
+
+_OTHER_FIELDS = {
+    "gtpc_timeout_ms": "gateway.t3_response_s",
+    "gtpc_retries": "gateway.n3_requests",
+    "diameter_tx_s": "gateway.tx_s",
+    "pcrf_rate_per_s": "pcrf.rate_per_s",
+    **{name: f"links.{name}" for name in (*RTO_NAMES, "max_assoc_retx", "sack_period_ms")},
+}
+"""The field of the topology that a knob of the attach chain reads where the setting does not have it."""
+
+
+def unsettable(scenario: Scenario) -> list[Finding]:
+    """Return a finding for each field whose value no setting could have, such as a Tx of 2.5 s.
+
+    Storms run with it as it is, but neither a search nor an export can call it the present setting.
+    """
+    _, findings = check(resolve({}, scenario))
+    return [_of_field(finding) for finding in findings]
+
+
+def _of_field(finding: Finding) -> Finding:
+    """Return a finding about a knob as one about the field that it reads."""
+    name = str(finding.path[0])
+    field = {**FIELDS, **_OTHER_FIELDS}.get(name)
+    if field is None:
+        return finding
+    path = ("topology", *(int(word) if word.isdecimal() else word for word in field.split(".")))
+    rule = f"to be tuned, it must be a setting of the knob {name}, which {finding.rule}"
+    unit = KNOBS[name].unit
+    shown = Shown(f"{finding.value:g} {unit}") if isinstance(finding.value, int | float) else finding.value
+    way_out = f"{finding.way_out}; `simulate` takes it as it is"
+    return Finding(path, rule, shown, way_out)
 
 
 def effective_queue(

@@ -8,6 +8,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from signalstorm.envs.model import scenario_parts
+from signalstorm.envs.model.core_knobs import FIELDS
+from signalstorm.envs.model.knob_checks import on_grid
+from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -75,6 +79,22 @@ def random_data(number: int) -> dict[str, Any]:
     from numpy.random import default_rng  # only here: reading a scenario file takes no NumPy
 
     return _Draw(default_rng([number, 0x5EED])).scenario(number)
+
+
+def settable(topology: dict[str, Any]) -> dict[str, Any]:
+    """Return a drawn topology whose fields have values that the knobs reading them can have: it can be tuned."""
+    gateway = topology.get("gateway")
+    if gateway is not None:
+        gateway["t3_response_s"] = on_grid(KNOBS["gtpc_timeout_ms"], 1000.0 * gateway["t3_response_s"]) / 1000.0
+        gateway["tx_s"] = float(on_grid(KNOBS["diameter_tx_s"], gateway["tx_s"]))
+    for name, field in FIELDS.items():
+        *parents, last = field.split(".")
+        here: Any = topology
+        for word in parents:
+            here = here.get(word, {}) if isinstance(here, dict) else {}
+        if isinstance(here, dict) and scenario_parts.is_number(here.get(last)) and not KNOBS[name].free:
+            here[last] = on_grid(KNOBS[name], here[last])
+    return topology
 
 
 class _Draw:
@@ -268,7 +288,7 @@ class _Draw:
             "demand": {"rate_per_s": self.need_per_s * 2.0} if self.coin() else None,
             "trigger": {"kind": "drawn", "time_s": TRIGGER_S},
             "timeline": self.events(topology),
-            "topology": topology,
+            "topology": settable(topology),
             "present": self.setting(),
             "tunable": ["nop_rate", "nop_wait_s", "nop_action"],
             "horizon_s": HORIZON_S,

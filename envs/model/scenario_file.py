@@ -8,8 +8,9 @@ from importlib import resources
 from pathlib import Path as FilePath
 
 from signalstorm.envs.model import random_core, validation, yaml_lines
-from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
+from signalstorm.envs.model.errors import ABSENT, Fault, InputError, Path, wrong_input
 from signalstorm.envs.model.faults import in_file
+from signalstorm.envs.model.knobs import unsettable
 from signalstorm.envs.model.scenario import Scenario
 
 _LARGEST_BYTES = 10_000_000
@@ -32,6 +33,19 @@ def load(name_or_path: str | os.PathLike[str]) -> Scenario:
         InputError: With every fault found.
     """
     return check(name_or_path)[0]
+
+
+def load_settable(name_or_path: str | os.PathLike[str]) -> Scenario:
+    """Load a scenario like `load` whose present setting is to be one that knobs can have, as for a search.
+
+    Raises:
+        InputError: With every fault found, values that no knob can have among them.
+    """
+    content, file = read(name_or_path)
+    scenario, lines = _parsed(content, file)
+    if found := unsettable(scenario):
+        raise InputError(in_file(found, file, lines))
+    return scenario
 
 
 def check(name_or_path: str | os.PathLike[str]) -> tuple[Scenario, list[Fault]]:
@@ -101,6 +115,14 @@ def renamed(name_or_path: str | os.PathLike[str], name: str) -> str:
 
 
 def _parse(content: bytes, file: str) -> tuple[Scenario, list[Fault]]:
+    scenario, lines = _parsed(content, file)
+    known = scenario.warnings()
+    said = {finding.path for finding in known}
+    known += [finding for finding in unsettable(scenario) if finding.path not in said]
+    return scenario, in_file(known, file, lines)
+
+
+def _parsed(content: bytes, file: str) -> tuple[Scenario, dict[Path, int]]:
     try:
         data, lines, findings = yaml_lines.read(_text(content, file))
     except yaml_lines.YamlError as error:
@@ -115,7 +137,7 @@ def _parse(content: bytes, file: str) -> tuple[Scenario, list[Fault]]:
     findings += found
     if findings or scenario is None:
         raise InputError(in_file(findings, file, lines))
-    return scenario, in_file(scenario.warnings(), file, lines)
+    return scenario, lines
 
 
 def _text(content: bytes, file: str) -> str:

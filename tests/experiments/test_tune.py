@@ -11,6 +11,7 @@ import pytest
 from optuna.importance import PedAnovaImportanceEvaluator
 
 from signalstorm.cli import main
+from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knobs import KNOBS as TABLE
 from signalstorm.envs.model.knobs import validate
@@ -259,6 +260,25 @@ def test_unknown_knobs_are_all_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     err = capsys.readouterr().err
     assert "Did you mean nop_rate?" in err
     assert "pcrf_rate_per_s" in err
+
+
+def test_a_present_value_that_no_knob_can_have_is_refused_before_the_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "my-lab.yaml"
+    changed = {"name": "my-lab", "topology.gateway.tx_s": 2.5, "topology.pcrf.rate_per_s": 37.25, "variation": None}
+    text = scenario_file.dump(scenario_file.load("lab-pcrf").with_fields(changed))
+    file.write_text(text, "utf-8")
+    line = next(number for number, row in enumerate(text.splitlines(), 1) if row.strip().startswith("tx_s:"))
+    assert _exit("tune", str(file), "--trials", "3", "--seeds", "2", "--out", str(tmp_path / "run")) == 2
+    err = capsys.readouterr().err
+    assert f"{file}:{line}: topology.gateway.tx_s: to be tuned, it must be a setting of the knob diameter_tx_s" in err
+    assert "but got 2.5 s. The nearest legal value is 2 s" in err
+    assert "pcrf" not in err
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(InputError, match=r"topology\.gateway\.tx_s"):
+        tune(scenario_file.load(file), out=tmp_path / "run")
+    assert [warning.key for warning in scenario_file.check(file)[1]] == ["topology.gateway.tx_s"]
 
 
 def test_the_command_says_1_where_nothing_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.kernels import layout
+from signalstorm.envs.model.knobs import unsettable
 from signalstorm.envs.model.metrics import outcomes
 from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.random_core import HORIZON_S, TRIGGER_S, random_core, random_data
@@ -217,3 +218,10 @@ def test_a_fair_share_of_them_storms() -> None:
         over.append(float(~np.isnan(found.convergence_time_s[0])))
     assert 0.3 < np.mean(stormed) < 0.9
     assert 0.2 < np.mean(over) < 0.95
+
+
+@pytest.mark.parametrize("number", range(50))
+def test_the_present_setting_of_any_of_them_is_one_that_knobs_can_have(number: int) -> None:
+    scenario = random_core(number)
+    assert unsettable(scenario) == []
+    assert load(f"random-core-{number}") == scenario
