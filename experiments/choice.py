@@ -1,7 +1,7 @@
 """The choice: the best candidates of a search meet fresh storms, and the best of those that pass is simplified."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -51,8 +51,6 @@ class Choice:
     """The setting chosen, as overrides; empty if it is the present one."""
     storms: Paired
     """The storms, guards last."""
-    guards_failed: int = 0
-    """Guards on which the setting is worse than the present one."""
     reason: str = ""
     """Why there is nothing better than the present setting; empty if there is."""
 
@@ -65,7 +63,6 @@ class Choice:
             "present_s": plain_times(self.storms.present_s),
             "present_lost_h": plain_hours(self.storms.present_lost_h),
             "risk": self.storms.risk,
-            "guards_failed": self.guards_failed,
             "reason": self.reason,
         }
 
@@ -75,7 +72,7 @@ def from_json(content: Mapping[str, Any], space: SearchSpace) -> Choice:
     storms = StormSet(space.scenario, tuple(content["numbers"]), vary=True)
     times_s, lost_h = float_times(content["present_s"]), np.array(content["present_lost_h"], np.float64)
     known = Paired(storms, content["counted"], times_s, lost_h, content["risk"])
-    return Choice(Setting(content["setting"]), known, content["guards_failed"], content["reason"])
+    return Choice(Setting(content["setting"]), known, content["reason"])
 
 
 def choose(
@@ -89,10 +86,11 @@ def choose(
 ) -> Choice:
     """Compare the best candidates on storms that the search has not seen.
 
-    A candidate passes if it is better on average than the present setting, keeps the study's limits and is worse on no
-    storm, by half the tolerance. If none does, those pass that are worse only on guards, by the whole tolerance, and on
-    the fewest. The best value wins; what it changes in vain is then left out. Storms are spent where they decide: a
-    candidate that has failed, or is surely not the best, meets no more of them.
+    Candidates are the trials that the search saw to be worse on no storm. One passes if it is better on average than
+    the present setting, keeps the study's limits and is worse on no fresh storm, guards included, by half the
+    tolerance; if none does, by the whole tolerance. The best value wins; what it changes in vain is then left out,
+    unless the search saw the simpler setting to be worse. Storms are spent where they decide: a candidate that has
+    failed, or is surely not the best, meets no more of them.
 
     Args:
         space: The search space.
@@ -104,21 +102,18 @@ def choose(
         progress: Told how far it is.
     """
     storms = fresh_storms(space, budget, engine, progress)
-    count, guards = 0, len(storms.storms.numbers) - storms.counted
-    for guarded, tolerance in ((True, MARGIN), (False, TOLERANCE)):
-        candidates = [trial.setting for trial in ranked(trials, tried_on, guarded=guarded)]
-        candidates = candidates[: ROUNDS * budget.candidates]
-        count += len(candidates)
+    candidates = [trial.setting for trial in ranked(trials)][: ROUNDS * budget.candidates]
+    count, barred = len(candidates), seen_worse(space, trials)
+    for tolerance in (MARGIN, TOLERANCE):
         for first in range(0, len(candidates), budget.candidates):
             round_ = candidates[first : first + budget.candidates]
-            check = _Check(storms, spec, tolerance, 0 if guarded else guards)
+            check = _Check(storms, spec, tolerance)
             heat = _race(Heat(space, round_, storms), check, engine)
             if progress is not None:
                 progress("choice", first + len(round_), len(candidates))
             best = check.best(heat)
             if best is not None:
-                failed = int(check.failed(heat)[best])
-                return Choice(simplest(round_[best], heat, replace(check, guards=failed), engine), storms, failed)
+                return Choice(simplest(round_[best], heat, check, engine, barred), storms)
     if count == 0:
         reason = "no setting tried is better on average than the present one without being worse on some storm"
         reason += " or beyond a limit of the study" if spec.constraints else ""
@@ -149,17 +144,10 @@ class _Check:
     """The study, with its limits."""
     tolerance: float
     """Share above the present time that still counts as equal."""
-    guards: int
-    """Guards on which it may be worse."""
-
-    def failed(self, heat: Heat) -> npt.NDArray[np.int_]:
-        """Count the guards on which settings are worse, shape (settings,)."""
-        return np.asarray(heat.worse(self.tolerance)[:, self.storms.counted :].sum(axis=1))
 
     def passed(self, heat: Heat) -> npt.NDArray[np.bool_]:
-        """Tell which settings are worse on no other storm and on no more guards than allowed, shape (settings,)."""
-        plain = ~heat.worse(self.tolerance)[:, : self.storms.counted].any(axis=1)
-        return np.asarray(plain & (self.failed(heat) <= self.guards))
+        """Tell which settings are worse on none of the storms that they have met, shape (settings,)."""
+        return np.asarray(~heat.worse(self.tolerance).any(axis=1))
 
     def within(self, heat: Heat, j: int) -> bool:
         """Tell whether a setting keeps the study's limits."""
@@ -167,11 +155,11 @@ class _Check:
         return all(share <= 0 for share in excess(self.spec, figures).values())
 
     def best(self, heat: Heat) -> int | None:
-        """Return the setting that passes with the fewest guards failed and the best value, None if there is none."""
-        failed, limit_s = self.failed(heat), self.storms.present_value_s * (1.0 - GAIN)
+        """Return the setting that passes with the best value, None if there is none."""
+        limit_s = self.storms.present_value_s * (1.0 - GAIN)
         ended = np.flatnonzero(self.passed(heat) & heat.met.all(axis=1)).tolist()
         good = [j for j in ended if heat.value_s(j) < limit_s and self.within(heat, j)]
-        return min(good, key=lambda j: (failed[j], heat.value_s(j)), default=None)
+        return min(good, key=heat.value_s, default=None)
 
 
 def _race(heat: Heat, check: _Check, engine: Engine) -> Heat:
@@ -182,7 +170,7 @@ def _race(heat: Heat, check: _Check, engine: Engine) -> Heat:
         heat.meet(alive, step, engine)
         alive = alive[check.passed(heat)[alive]]
         if alive.size > 1 and step.stop <= counted:
-            alive = alive[_close(heat.costs_s[alive, : step.stop], check.failed(heat)[alive], check.storms.risk)]
+            alive = alive[_close(heat.costs_s[alive, : step.stop], check.storms.risk)]
         if alive.size == 0:
             break
     return heat
@@ -196,23 +184,28 @@ def _legs(storms: Paired) -> list[slice]:
     return ([slice(counted, total)] if total > counted else []) + legs
 
 
-def _close(costs_s: Floats, failed: npt.NDArray[np.int_], risk: Risk) -> npt.NDArray[np.bool_]:
+def _close(costs_s: Floats, risk: Risk) -> npt.NDArray[np.bool_]:
     """Tell which candidates may still be the best: the leader, and those not surely above it over the same storms.
 
     Args:
         costs_s: Costs so far, shape (candidates, storms) [s].
-        failed: Guards on which each is worse; fewer win whatever the costs.
         risk: How storms are weighed; only means can be judged from a part of the storms.
     """
     if risk != "mean":
         return np.ones(len(costs_s), np.bool_)
-    leader = min(range(len(costs_s)), key=lambda j: (failed[j], costs_s[j].mean()))
-    behind = costs_s - costs_s[leader]
+    behind = costs_s - costs_s[np.argmin(costs_s.mean(axis=1))]
     error = behind.std(axis=1, ddof=1) / np.sqrt(costs_s.shape[1]) if costs_s.shape[1] > 1 else np.inf
-    return np.asarray((behind.mean(axis=1) <= _SURE * error) | (failed < failed[leader]))
+    return np.asarray(behind.mean(axis=1) <= _SURE * error)
 
 
-def simplest(setting: Setting, heat: Heat, check: _Check, engine: Engine) -> Setting:
+def seen_worse(space: SearchSpace, trials: Sequence[Trial]) -> set[Setting]:
+    """Return what the network is set to in the trials that the search saw to be no answer."""
+    return {space.identity(trial.setting) for trial in trials if not (trial.present or trial.feasible)}
+
+
+def simplest(
+    setting: Setting, heat: Heat, check: _Check, engine: Engine, barred: Collection[Setting] = frozenset()
+) -> Setting:
     """Leave out changes that bring nothing: on the same storms, at no cost in time and none worse.
 
     Args:
@@ -220,10 +213,11 @@ def simplest(setting: Setting, heat: Heat, check: _Check, engine: Engine) -> Set
         heat: The race that it has won.
         check: What it has passed.
         engine: Where storms run.
+        barred: What the network must not be set to, as the search saw it to be worse.
     """
     space = heat.space
     single = {name: _without(space, setting, (name,)) for name in setting}
-    options = {name: variant for name, variant in single.items() if variant}
+    options = {name: other for name, other in single.items() if other and space.identity(other) not in barred}
     if not options:
         return setting
     winner = heat.settings.index(setting)
@@ -247,7 +241,7 @@ def simplest(setting: Setting, heat: Heat, check: _Check, engine: Engine) -> Set
     if not idle:
         return setting
     together = _without(space, setting, idle)
-    if together and len(idle) > 1 and good([together])[0]:
+    if together and len(idle) > 1 and space.identity(together) not in barred and good([together])[0]:
         return together
     return min((options[name] for name in idle), key=lambda option: change_cost(space, option))
 

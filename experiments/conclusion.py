@@ -3,17 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from signalstorm.envs.model.knobs import Setting
-from signalstorm.envs.model.metrics import restricted, watched_s
 from signalstorm.experiments.choice import Choice
 from signalstorm.experiments.diagnosis import diagnose
-from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.evaluate import Evaluation
 from signalstorm.experiments.patience import fails_sooner
 from signalstorm.experiments.recommendation import GateRoom, HeldOut, Nominal
 from signalstorm.experiments.room import in_words
 from signalstorm.experiments.search import rejected
 from signalstorm.experiments.search_space import SearchSpace
-from signalstorm.experiments.storm_sets import Budget, Paired, longer, meet
+from signalstorm.experiments.storm_sets import Paired
 from signalstorm.experiments.trials import Trial
 
 
@@ -45,8 +43,6 @@ def conclusions(
     tried_on: Paired,
     confirmed: tuple[Evaluation, Evaluation],
     room: GateRoom | None,
-    budget: Budget,
-    engine: Engine,
 ) -> Iterator[str]:
     """Yield what bounds the storm under both settings, and what stands in the way of a better one.
 
@@ -57,8 +53,6 @@ def conclusions(
         tried_on: The storms of the trials.
         confirmed: Nominal and held-out evaluation, each of the present and the recommended setting.
         room: How far the recommended gate lies above the calm load, if there are both.
-        budget: How many storms were looked through.
-        engine: Where storms run.
     """
     nominal, held_out = confirmed
     parts = [("present setting", Setting({}), nominal, 0)]
@@ -73,22 +67,8 @@ def conclusions(
             yield f"recommended setting: {sentence}"
     if room is not None:
         yield f"{'recommended' if chosen.setting else 'present'} setting: {in_words(room)}"
-    if chosen.guards_failed:
-        yield _guards(chosen, budget, engine)
     if better := rejected(trials, tried_on):
         yield better
-
-
-def _guards(chosen: Choice, budget: Budget, engine: Engine) -> str:
-    """Say how often the recommended setting is to be expected to be worse."""
-    storms = chosen.storms
-    times = meet([chosen.setting], storms.storms, engine).outcomes.convergence_time_s[0]
-    horizon = watched_s(storms.storms.scenario)
-    own, present = (part[storms.counted :] for part in (restricted(times, horizon), storms.present_restricted_s))
-    return (
-        f"rarely worse: on {chosen.guards_failed} of the {own.size} storms on which the present setting is hardest to "
-        f"equal, out of {len(budget.choice_scan)} looked through, the recommended setting {longer(own, present)}"
-    )
 
 
 def _lost(nominal: Nominal) -> str:

@@ -17,7 +17,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.metrics import restricted, watched_s
@@ -259,25 +258,14 @@ def standstill(trials: Sequence[Trial]) -> int:
     return since
 
 
-def ranked(trials: Sequence[Trial], storms: Paired, *, guarded: bool) -> list[Trial]:
-    """Return the trials worth a closer look, best first; all are better on average than the present setting.
+def ranked(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the feasible trials that are better on average than the present setting, best first.
 
     Of trials that came to the same on every storm the one with the fewest overrides stays.
-
-    Args:
-        trials: All trials.
-        storms: The storms of a trial.
-        guarded: Take only trials that are worse on no storm; otherwise also those that are worse on guards alone,
-            the fewest first.
     """
     present = next(trial for trial in trials if trial.present)
-    better = [trial for trial in trials if trial.complete and trial.value_s < present.value_s * (1.0 - GAIN)]
-    if guarded:
-        better = [trial for trial in better if trial.feasible]
-    else:
-        within = [trial for trial in better if all(excess <= 0 for excess in trial.scores.excess.values())]
-        better = [trial for trial in within if not _worse(trial, storms)[: storms.counted].any()]
-    better.sort(key=lambda trial: (trial.worse, trial.value_s, len(trial.setting), trial.number))
+    better = [trial for trial in trials if trial.feasible and trial.value_s < present.value_s * (1.0 - GAIN)]
+    better.sort(key=lambda trial: (trial.value_s, len(trial.setting), trial.number))
     return list({(trial.times_s, trial.lost_h): trial for trial in reversed(better)}.values())[::-1]
 
 
@@ -298,8 +286,3 @@ def rejected(trials: Sequence[Trial], storms: Paired) -> str | None:
         f"{best.worse} of {len(best.times_s)} storms, where the present one recovers by itself: it "
         f"{longer(times_s, storms.present_restricted_s)}"
     )
-
-
-def _worse(trial: Trial, storms: Paired) -> npt.NDArray[np.bool_]:
-    restricted_s = restricted(float_times(trial.times_s), watched_s(storms.storms.scenario))
-    return np.asarray(storms.worse(restricted_s)[0])

@@ -4,11 +4,11 @@ A box keeps its setting whatever storm comes next. A setting that ends one scena
 the present one in another, so what is chosen is worse in none, and best by the share of the present cost that is left.
 """
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +46,11 @@ class _Part:
     tried_on: Paired
     storms: Paired
     """Fresh storms, by which candidates are compared."""
+
+    @cached_property
+    def barred(self) -> set[Setting]:
+        """What its search saw to be no answer."""
+        return choice.seen_worse(self.space, self.trials)
 
     @property
     def space(self) -> SearchSpace:
@@ -135,16 +140,16 @@ def _finish(runs: Sequence[Run], plans: Sequence[Plan]) -> tuple[Recommendation,
 def _choose(parts: Sequence[_Part]) -> list[choice.Choice]:
     """Return the choice for each scenario: the same setting for all, or the present one with the reason.
 
-    As for a single scenario, settings that are worse on guards alone come into question where all others are worse.
+    As for a single scenario, none may be worse by half the tolerance; if all are, by the whole tolerance.
     """
-    count = 0
-    for guarded in (True, False):
-        for candidates in _rounds(parts, guarded=guarded):
-            count += len(candidates)
-            met = _meet(parts, candidates, guarded=guarded)
-            best = met.best
-            if met.shares[best] < 1.0 - GAIN:
-                return _same(parts, _simplest(parts, candidates[best], met, guarded=guarded), met.failed[best])
+    rounds = list(_rounds(parts))
+    count = sum(map(len, rounds))
+    for tolerance in (MARGIN, TOLERANCE):
+        for candidates in rounds:
+            shares = _meet(parts, candidates, tolerance)
+            best = int(np.argmin(shares))
+            if shares[best] < 1.0 - GAIN:
+                return _same(parts, _simplest(parts, candidates[best], float(shares[best]), tolerance))
     names = " and ".join(part.space.scenario.name for part in parts)
     reason = (
         f"none of the {count} best settings tried is better on average than the present one in {names} and worse on no "
@@ -153,26 +158,23 @@ def _choose(parts: Sequence[_Part]) -> list[choice.Choice]:
     return [choice.Choice(Setting({}), part.storms, reason=reason) for part in parts]
 
 
-def _same(parts: Sequence[_Part], setting: Mapping[str, KnobValue], failed: Sequence[int]) -> list[choice.Choice]:
+def _same(parts: Sequence[_Part], setting: Mapping[str, KnobValue]) -> list[choice.Choice]:
     """Return the choice of one setting for every scenario."""
     own = [_in(part.space, setting) for part in parts]
     nothing = "the setting for all scenarios moves no knob of this network"
-    return [
-        choice.Choice(one, part.storms, int(worse), "" if one else nothing)
-        for one, part, worse in zip(own, parts, failed, strict=True)
-    ]
+    return [choice.Choice(one, part.storms, "" if one else nothing) for one, part in zip(own, parts, strict=True)]
 
 
-def _rounds(parts: Sequence[_Part], *, guarded: bool) -> Iterator[list[dict[str, KnobValue]]]:
-    """Yield the best settings of every search that are legal in all scenarios, round by round, each once."""
+def _rounds(parts: Sequence[_Part]) -> Iterator[list[dict[str, KnobValue]]]:
+    """Yield the best settings of every search that come into question in all scenarios, round by round, each once."""
     taken: set[tuple[Setting, ...]] = set()
-    ordered = [ranked(part.trials, part.tried_on, guarded=guarded) for part in parts]
+    ordered = [ranked(part.trials) for part in parts]
     for step in range(choice.ROUNDS):
         candidates = []
         for part, settings in zip(parts, ordered, strict=True):
             size = part.run.budget.candidates
             for setting in (dict(trial.setting) for trial in settings[step * size : (step + 1) * size]):
-                if not all(_legal(one.space, setting) for one in parts):
+                if not all(_eligible(one, setting) for one in parts):
                     continue
                 identity = tuple(one.space.identity(_in(one.space, setting)) for one in parts)
                 if identity not in taken:
@@ -190,28 +192,15 @@ def _in(space: SearchSpace, setting: Mapping[str, KnobValue]) -> Setting:
     )
 
 
-@dataclass(frozen=True)
-class _Met:
-    """What candidates came to on the storms of all scenarios."""
+def _meet(
+    parts: Sequence[_Part], candidates: Sequence[Mapping[str, KnobValue]], tolerance: float
+) -> npt.NDArray[np.float64]:
+    """Let candidates meet the storms of one scenario after another; those that fail in one meet no more.
 
-    shares: npt.NDArray[np.float64]
-    """What is left of the present cost, infinite where a candidate does not pass, shape (candidates,)."""
-    failed: list[tuple[int, ...]]
-    """Guards of each scenario on which each candidate is worse than the present setting."""
-
-    @property
-    def best(self) -> int:
-        """The candidate that passes with the fewest guards failed, then with the least share."""
-        pairs = zip(self.shares.tolist(), self.failed, strict=True)
-        order = [(math.isinf(share), sum(row), share) for share, row in pairs]
-        return min(range(len(order)), key=order.__getitem__)
-
-
-def _meet(parts: Sequence[_Part], candidates: Sequence[Mapping[str, KnobValue]], *, guarded: bool) -> _Met:
-    """Let candidates meet the storms of one scenario after another; those that fail in one meet no more."""
-    tolerance = MARGIN if guarded else TOLERANCE
+    Returns:
+        What is left of the present cost, infinite where a candidate does not pass, shape (candidates,).
+    """
     shares = np.zeros((len(parts), len(candidates)))
-    failed = np.zeros((len(candidates), len(parts)), np.int_)
     for k, part in enumerate(parts):
         alive = np.flatnonzero(np.isfinite(shares).all(axis=0))
         shares[k] = np.inf
@@ -219,37 +208,31 @@ def _meet(parts: Sequence[_Part], candidates: Sequence[Mapping[str, KnobValue]],
             continue
         heat = Heat(part.space, [_in(part.space, candidates[int(i)]) for i in alive], part.storms)
         heat.meet(np.arange(alive.size), slice(0, len(part.storms.storms.numbers)), part.run.engine)
-        worse = heat.worse(tolerance)
-        failed[alive, k] = worse[:, part.storms.counted :].sum(axis=1)
-        out = np.asarray((worse if guarded else worse[:, : part.storms.counted]).any(axis=1))
+        out = np.asarray(heat.worse(tolerance).any(axis=1))
         for j, i in enumerate(alive):
             figures: dict[Objective, float] = {"time": heat.value_s(j), **heat.figures(j)}
             if not out[j] and all(share <= 0 for share in excess(part.run.spec, figures).values()):
                 shares[k, i] = heat.value_s(j) / max(part.storms.present_value_s, part.space.scenario.dt)
-    mean = parts[0].run.budget.risk == "mean"
-    return _Met(shares.mean(axis=0) if mean else shares.max(axis=0), [tuple(row) for row in failed.tolist()])
+    return np.asarray(shares.mean(axis=0) if parts[0].run.budget.risk == "mean" else shares.max(axis=0))
 
 
 def _simplest(
-    parts: Sequence[_Part], setting: dict[str, KnobValue], met: _Met, *, guarded: bool
+    parts: Sequence[_Part], setting: dict[str, KnobValue], share: float, tolerance: float
 ) -> dict[str, KnobValue]:
     """Leave out changes of the best candidate, one after another, that bring nothing in any scenario."""
-    limit, kept = float(met.shares[met.best]) * (1.0 + _TIE), setting
+    limit, kept = share * (1.0 + _TIE), setting
     for name in setting:
         rest = {other: value for other, value in kept.items() if other != name}
-        if not rest or not all(_legal(part.space, rest) for part in parts):
+        if not rest or not all(_eligible(part, rest) for part in parts):
             continue
-        without = _meet(parts, [rest], guarded=guarded)
-        if without.shares[0] <= limit and all(
-            now <= before for now, before in zip(without.failed[0], met.failed[met.best], strict=True)
-        ):
+        if _meet(parts, [rest], tolerance)[0] <= limit:
             kept = rest
     return kept
 
 
-def _legal(space: SearchSpace, setting: Mapping[str, KnobValue]) -> bool:
+def _eligible(part: _Part, setting: Mapping[str, KnobValue]) -> bool:
+    """Tell whether a setting is legal in a scenario, and not one that its search saw to be worse."""
     try:
-        space.identity(_in(space, setting))
+        return part.space.identity(_in(part.space, setting)) not in part.barred
     except InputError:
         return False
-    return True

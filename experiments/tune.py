@@ -278,7 +278,7 @@ class Run:
                 sampler=sampling.in_words(self.spec.sampler),
                 seconds=self._seconds(),
             ),
-            diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, room, self.budget, self.engine)),
+            diagnosis=tuple(conclusions(self.space, chosen, trials, storms, confirmed, room)),
             versions=installed_versions(),
         ).sealed(self.folder.digests(run_files.SEARCHED))
 

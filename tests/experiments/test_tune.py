@@ -21,7 +21,7 @@ from signalstorm.experiments.recommendation import Recommendation, load
 from signalstorm.experiments.storage import open_storage
 from signalstorm.experiments.study_file import Limits, Pruner, Sampler, StudyFile
 from signalstorm.experiments.tune import tune
-from tests.experiments.tuning import KNOBS, SMALL, small_scenario, write_small, write_study
+from tests.experiments.tuning import KNOBS, SMALL, busy_scenario, small_scenario, write_small, write_study
 
 BUDGET = replace(SMALL, trials=48)
 """Enough trials for PED-ANOVA."""
@@ -30,7 +30,7 @@ BUDGET = replace(SMALL, trials=48)
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recommendation, Path]:
     folder = tmp_path_factory.mktemp("tune") / "run"
-    return tune(small_scenario(), knobs=KNOBS, out=folder, budget=BUDGET), folder
+    return tune(busy_scenario(), knobs=KNOBS, out=folder, budget=BUDGET), folder
 
 
 def _trials(folder: Path) -> list[dict[str, str]]:
@@ -84,7 +84,7 @@ def test_no_setting_is_tried_twice(run: tuple[Recommendation, Path]) -> None:
 def test_a_trial_can_be_simulated_again(run: tuple[Recommendation, Path]) -> None:
     record, folder = run
     row = _trials(folder)[-1]
-    storms = StormSet(small_scenario(), tuple(int(n) for n in row["seeds"].split()), vary=True)
+    storms = StormSet(busy_scenario(), tuple(int(n) for n in row["seeds"].split()), vary=True)
     names = [name for name in (*KNOBS[:2], "nop_action", "nop_queue", "diameter_tx_s") if row[name]]
     setting = {name: row[name] if name == "nop_action" else float(row[name]) for name in names}
     times = evaluate([setting], storms).outcomes.convergence_time_s[0]
@@ -104,15 +104,15 @@ def test_a_finished_run_is_not_run_again(run: tuple[Recommendation, Path], caplo
     record, folder = run
     before = (folder / "journal.log").read_bytes()
     with caplog.at_level(logging.INFO, "signalstorm"):
-        assert tune(small_scenario(), knobs=KNOBS, out=folder, budget=BUDGET) == record
+        assert tune(busy_scenario(), knobs=KNOBS, out=folder, budget=BUDGET) == record
     assert (folder / "journal.log").read_bytes() == before
     assert "finished" in caplog.text
 
 
 def test_a_finished_run_can_be_extended(run: tuple[Recommendation, Path], tmp_path: Path) -> None:
     budget = SMALL
-    tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=budget, trials=10)
-    tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=budget, trials=24)
+    tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=budget, trials=10)
+    tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=budget, trials=24)
     assert _trials(tmp_path / "run") == _trials(run[1])[:24]
 
 
@@ -165,7 +165,7 @@ def test_series_leave_out_what_never_happens(run: tuple[Recommendation, Path]) -
 
 
 def test_the_record_says_when_t_counts(run: tuple[Recommendation, Path]) -> None:
-    assert run[0].scenario.count_from_s == small_scenario().convergence.count_from_s
+    assert run[0].scenario.count_from_s == busy_scenario().convergence.count_from_s
     assert run[0].scenario.clock_start is None
 
 
@@ -207,7 +207,7 @@ def test_a_present_setting_inside_the_space_is_trial_0_of_it(tmp_path: Path) -> 
 
 def test_a_folder_of_another_scenario_is_refused(run: tuple[Recommendation, Path]) -> None:
     with pytest.raises(InputError) as caught:
-        tune(small_scenario("other-lab"), knobs=KNOBS, out=run[1], budget=BUDGET)
+        tune(busy_scenario("other-lab"), knobs=KNOBS, out=run[1], budget=BUDGET)
     assert "scenario=small-lab" in str(caught.value)
     assert "scenario=other-lab" in str(caught.value)
     assert "--out" in str(caught.value)
@@ -215,18 +215,18 @@ def test_a_folder_of_another_scenario_is_refused(run: tuple[Recommendation, Path
 
 def test_a_folder_of_another_study_is_refused(run: tuple[Recommendation, Path]) -> None:
     with pytest.raises(InputError, match=r"storms\.seeds=4.*storms\.seeds=5"):
-        tune(small_scenario(), knobs=KNOBS, out=run[1], budget=BUDGET, seeds=5)
+        tune(busy_scenario(), knobs=KNOBS, out=run[1], budget=BUDGET, seeds=5)
 
 
 def test_another_storage_gives_the_same_answer(
     run: tuple[Recommendation, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = f"sqlite:///{tmp_path}/trials.db"
-    record = tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=BUDGET, storage=url)
+    record = tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=BUDGET, storage=url)
     assert record.checks == run[0].checks
     assert "SQLite does not stand several workers" in caplog.text
     with pytest.raises(InputError, match="another study of the name small-lab"):
-        tune(small_scenario(), knobs=KNOBS, out=tmp_path / "other", budget=BUDGET, seeds=5, storage=url)
+        tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "other", budget=BUDGET, seeds=5, storage=url)
 
 
 def test_a_storage_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:

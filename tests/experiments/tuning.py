@@ -28,6 +28,11 @@ def small_scenario(name: str = "small-lab") -> Scenario:
     )
 
 
+def busy_scenario(name: str = "small-lab") -> Scenario:
+    """Return the same with 500 handsets: too many for any storm to end by itself, so a gate is worse on none."""
+    return small_scenario(name).with_fields({"subscribers.handset.size": 500})
+
+
 def cycling(**fields: Any) -> Scenario:
     """Ten thousand registered subscribers who power-cycle 50 times a second, and a reset of half of them."""
     data = scenario_file.load("lab-pcrf").model_dump(mode="json", exclude={"fitted", "variation", "demand"})
