@@ -7,6 +7,7 @@ import io
 import json
 import os
 import platform
+import re
 import secrets
 import shlex
 import sys
@@ -33,6 +34,8 @@ _PACKAGES = ("numpy", "numba", "llvmlite", "pydantic", "optuna")
 """Packages on which results depend."""
 _FREE = ("name", "trials", "limits.seconds", "limits.stagnation")
 """Keys of a study that may differ when it is taken up again."""
+_PASSWORD = re.compile(r"(://[^:/@\s]*:)\S+(?=@)|(?<=[?&])(password=)[^&\s]+")
+"""A password in a URL: before the last ``@``, or as a parameter."""
 _TRIES, _PAUSE_S = 5, 0.02
 """How often a lock is tried, and the pause between [s]: who looks whether a folder is held locks it for a moment."""
 
@@ -98,7 +101,8 @@ class RunFolder:
             raise wrong_input(rule, ABSENT, "give another --out or --name", file=str(self.path))
         self.write(STUDY, yaml_lines.write(dict(study)))
         self.write(SCENARIO, scenario_file.dump(scenario))
-        self.write("command.txt", shlex.join(sys.argv if command is None else command) + "\n")
+        words = sys.argv if command is None else command
+        self.write("command.txt", shlex.join(masked(word) for word in words) + "\n")
         self.write_json("versions.json", installed_versions())
         return known is not None
 
@@ -182,6 +186,11 @@ class RunFolder:
         asked = Shown(f"({_named(study, keys)})")
         way_out = "give another --out or --name, or remove the folder"
         raise wrong_input(rule, asked, way_out, file=str(self.path))
+
+
+def masked(text: str) -> str:
+    """Return a text with the passwords of the URLs in it left out."""
+    return _PASSWORD.sub(r"\1\2***", text)
 
 
 def is_held(folder: Path) -> bool | None:

@@ -1,6 +1,7 @@
 """Storage of trials: a journal file, SQLite, PostgreSQL or a gRPC proxy, and patience with all of them."""
 
 import contextlib
+import errno
 import json
 import logging
 import threading
@@ -21,6 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from signalstorm.envs.model.errors import InputError, wrong_input
 from signalstorm.envs.model.wording import installing
+from signalstorm.experiments.run_folder import masked
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,6 +36,9 @@ _TABLES_S = 60.0
 _LOCKED_S = 60.0
 """So long SQLite waits for other processes [s]."""
 _GRPC_PORT = 13000
+_JOURNAL_BEGINS = b'{"op_code"'
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""Errors of a disk that takes no more."""
 
 
 def open_storage(url: str | None, journal: Path) -> BaseStorage:
@@ -56,9 +61,9 @@ def open_storage(url: str | None, journal: Path) -> BaseStorage:
     except InputError:
         raise
     except Exception as error:  # each database has errors of its own
-        first = str(error).partition("\n")[0]
+        first = masked(str(error).partition("\n")[0])
         way_out = f"check the URL; drivers come with {installing('distributed')}"
-        raise wrong_input(f"cannot be opened ({first})", url, way_out, key="--storage") from None
+        raise wrong_input(f"cannot be opened ({first})", masked(url), way_out, key="--storage") from None
 
 
 def patiently(
@@ -81,10 +86,27 @@ def patiently(
             if not passes(error) or time.monotonic() - began > longest_s:
                 raise
             if pause_s > 1.0:
-                reason = str(error.__cause__ or error).partition("\n")[0]
+                reason = masked(str(error.__cause__ or error).partition("\n")[0])
                 _log.warning("the storage of trials does not answer (%s), trying again", reason)
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, 5.0)
+
+
+@contextlib.contextmanager
+def with_room() -> Iterator[None]:
+    """Say in one message that the disk takes no more, wherever a run meets that.
+
+    Raises:
+        InputError: If it does.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        rule = f"the run cannot be written any further ({error.strerror})"
+        way_out = "make room; the same command goes on where it stopped"
+        raise wrong_input(rule, way_out=way_out, key="--out or --storage") from None
 
 
 class Heartbeat:
@@ -137,12 +159,16 @@ class Heartbeat:
 def _journal(path: Path, *, own: bool) -> BaseStorage:
     """Open a journal file, which may be new but not something else."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError("is a device, not a file")
         if path.is_dir() or not path.parent.is_dir() or not path.name:
             raise OSError("is a folder" if path.is_dir() else f"there is no folder {path.parent}")
-        storage = JournalStorage(JournalFileBackend(str(path), lock_obj=JournalFileOpenLock(str(path))))
+        lock = JournalFileOpenLock(str(path))
+        storage = JournalStorage(JournalFileBackend(str(path), lock_obj=lock))
         storage.get_all_studies()  # reads all of it, but takes a last line that is damaged for one being written
         last = path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[2]
         json.loads(last or "{}")
+        _drop_half_line(path, lock)
         return storage
     except OSError as error:
         reason = error.strerror or str(error)
@@ -152,6 +178,20 @@ def _journal(path: Path, *, own: bool) -> BaseStorage:
         raise wrong_input(reason, way_out="give another --out, or remove the folder", file=str(path))
     way_out = "give the path of a journal file in a folder that exists, or the URL of a database"
     raise wrong_input(f"cannot be opened ({reason})", str(path), way_out, key="--storage")
+
+
+def _drop_half_line(path: Path, lock: JournalFileOpenLock) -> None:
+    """Take away half a line at the end of a journal, which a full disk has left; other processes may be writing."""
+    with path.open("rb+") as journal:
+        if journal.read(len(_JOURNAL_BEGINS)) != _JOURNAL_BEGINS:
+            return
+        lock.acquire()
+        try:
+            content = journal.read()
+            if not content.endswith(b"\n"):
+                journal.truncate(len(_JOURNAL_BEGINS) + content.rfind(b"\n") + 1)
+        finally:
+            lock.release()
 
 
 def _database(url: str) -> BaseStorage:

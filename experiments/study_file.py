@@ -2,19 +2,27 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.scenario_parts import Number, Part, Whole
-from signalstorm.envs.model.storms import CHOICE
+from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.envs.model.typed_files import Kind
 from signalstorm.experiments.objectives import OBJECTIVES, Objective, Risk
 from signalstorm.experiments.storm_sets import Budget
 
 Positive = Annotated[Whole, Field(ge=1)]
 Share = Annotated[Number, Field(gt=0, lt=1)]
+_FOR_CHOICE = HELD_OUT - CHOICE
+"""Storms from which those of a choice and its guards are taken."""
+_SCANNED = Budget.scan_per_guard // 2
+"""Storms looked through for each guard of a choice."""
+_MOST_HELD_OUT = 10_000
+"""Held-out storms that a machine can still hold the figures of."""
 
 
 class KnobRange(Part):
@@ -107,16 +115,28 @@ class Robustness(Part):
 class Confirmation(Part):
     """What is spent on the best candidates."""
 
-    candidates: Positive = 12
+    candidates: Annotated[Whole, Field(ge=1, le=1000)] = 12
     """Candidates compared on fresh storms."""
-    storms: Positive = 200
+    storms: Annotated[Whole, Field(ge=1, le=_FOR_CHOICE)] = 200
     """Storms of that comparison."""
-    guards: Whole = 48
+    guards: Annotated[Whole, Field(ge=0, le=_FOR_CHOICE // _SCANNED)] = 48
     """Further storms of it, on which the present setting is hardest to equal."""
-    held_out: Positive = 100
+    held_out: Annotated[Whole, Field(ge=1, le=_MOST_HELD_OUT)] = 100
     """Storms that no choice has seen."""
-    safe: Positive = 50
+    safe: Annotated[Whole, Field(ge=1, le=_FOR_CHOICE)] = 50
     """Storms by which the safe intervals are found, the first of the comparison."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> "Confirmation":
+        used = self.storms + _SCANNED * self.guards
+        if used > _FOR_CHOICE:
+            raise PydanticCustomError(
+                "storms",
+                "the storms of a choice must be below {held_out}, where those begin that no choice may see: storms + "
+                "{scanned} x guards must be at most {most}, but come to {used}",
+                {"held_out": HELD_OUT, "scanned": _SCANNED, "most": _FOR_CHOICE, "used": used},
+            )
+        return self
 
 
 class StudyFile(Part):
@@ -130,7 +150,7 @@ class StudyFile(Part):
     """What the sampler aims at. The first must be `time`, by which the choice is made."""
     pareto: tuple[Objective, ...] = OBJECTIVES
     """Between which the Pareto set is drawn up."""
-    constraints: Mapping[Objective, Number] = Field(default_factory=dict)
+    constraints: Mapping[Objective, Annotated[Number, Field(ge=0)]] = Field(default_factory=dict)
     """Largest values that an answer may have, beside never being worse than the present setting."""
     sampler: Sampler = Sampler()
     """Who proposes points."""
@@ -193,6 +213,9 @@ def load_study(name_or_path: str | os.PathLike[str]) -> StudyFile:
     Raises:
         InputError: With every fault found.
     """
+    path = Path(name_or_path)
+    if path.is_char_device() or path.is_block_device():  # which may have no end
+        raise wrong_input("is a device, not a file", way_out="give a study file", file=str(path))
     return _KIND.load(name_or_path)
 
 

@@ -27,7 +27,7 @@ from signalstorm.experiments.run_folder import RunFolder
 from signalstorm.experiments.search import GAIN, ranked
 from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.standing import Watch
-from signalstorm.experiments.storage import quiet_optuna
+from signalstorm.experiments.storage import quiet_optuna, with_room
 from signalstorm.experiments.storm_sets import MARGIN, TOLERANCE, Paired, Progress
 from signalstorm.experiments.study_file import StudyFile
 from signalstorm.experiments.trials import Trial
@@ -106,7 +106,7 @@ def tune_together(
     together = name or "+".join(names)
     plans = [replace(plan, name=f"{together}/{plan.name}", partners=tuple(names)) for plan in plans]
     root = Path(RUNS) / together if out is None else Path(out)
-    with quiet_optuna(), terminable(), ExitStack() as held:
+    with quiet_optuna(), terminable(), with_room(), ExitStack() as held:
         folders = [held.enter_context(RunFolder(root / own)) for own in names]
         finished = [begun(folder, plan, command) for folder, plan in zip(folders, plans, strict=True)]
         known = [record for record in finished if record is not None]

@@ -22,6 +22,7 @@ from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import SignalstormError, located, wrong_input
 from signalstorm.envs.model.knobs import Setting, unsettable
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.storms import HELD_OUT
 from signalstorm.experiments import choice, dashboard, run_files, sampling
 from signalstorm.experiments.conclusion import conclusions, verdict
 from signalstorm.experiments.confirm import complete, confirm, diff, held_out, nominal
@@ -36,7 +37,7 @@ from signalstorm.experiments.search import prepare, search
 from signalstorm.experiments.search_space import SearchSpace, search_space
 from signalstorm.experiments.sensitivity import importance, interaction, ped_anova
 from signalstorm.experiments.standing import Watch
-from signalstorm.experiments.storage import open_storage, quiet_optuna
+from signalstorm.experiments.storage import open_storage, quiet_optuna, with_room
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress
 from signalstorm.experiments.study import Study
 from signalstorm.experiments.study_file import StudyFile, load_study, own_study
@@ -100,7 +101,7 @@ def tune(
     """
     plan = planned(scenario, study=study, knobs=knobs, trials=trials, seeds=seeds, name=name, seed=seed, budget=budget)
     where = Path(RUNS) / plan.name if out is None else out
-    with quiet_optuna(), terminable(), RunFolder(where) as folder:
+    with quiet_optuna(), terminable(), with_room(), RunFolder(where) as folder:
         finished = begun(folder, plan, command)
         if finished is not None:
             return finished
@@ -332,6 +333,8 @@ def _checked(budget: Budget, trials: int | None, seeds: int | None) -> Budget:
     spent = replace(budget, **given, **_first(seeds))
     checked_number("--trials", spent.trials, _MOST_TRIALS)
     checked_number("--seeds", spent.seeds, _MOST_SEEDS)
+    if spent.choice_scan.stop > HELD_OUT:
+        raise wrong_input(f"storms of a choice must be below {HELD_OUT}", spent.choice_scan.stop - 1, key="budget")
     return spent
 
 

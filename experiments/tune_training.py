@@ -24,7 +24,7 @@ from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.recommendation import digest
 from signalstorm.experiments.run_folder import RunFolder, model_hash
 from signalstorm.experiments.search import run_study
-from signalstorm.experiments.storage import open_storage, quiet_optuna
+from signalstorm.experiments.storage import open_storage, quiet_optuna, with_room
 from signalstorm.experiments.storm_sets import TOLERANCE, Progress
 from signalstorm.experiments.study import Study
 from signalstorm.experiments.train import RUNS, Environment, environment_of, library, own_training, with_arguments
@@ -138,7 +138,8 @@ def tune_training(
     library()
     study_name = name or f"{environment.name}-training"
     plan = _plan(environment, space, spec, study_name)
-    with RunFolder(Path(RUNS) / study_name if out is None else out) as folder, quiet_optuna(), terminable():
+    where = Path(RUNS) / study_name if out is None else out
+    with quiet_optuna(), terminable(), with_room(), RunFolder(where) as folder:
         known = folder.claim(environment.options.scenario, plan, command)
         folder.mend_journal()
         opened = open_storage(storage, folder.journal)

@@ -8,13 +8,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import optuna
 import pytest
 from optuna.exceptions import StorageInternalError
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from signalstorm.envs.model.errors import InputError
-from signalstorm.experiments.storage import open_storage, patiently
+from signalstorm.experiments.run_folder import masked
+from signalstorm.experiments.storage import open_storage, patiently, with_room
 from tests.experiments import sharing
 from tests.experiments.postgres import Postgres, answers, free_port, postgres
 
@@ -36,6 +38,43 @@ def test_an_action_is_tried_again_while_the_storage_is_away() -> None:
         return 7
 
     assert patiently(action) == 7
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/full"])
+def test_a_device_is_no_journal(device: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a device"):
+        open_storage(device, tmp_path / "journal.log")
+
+
+def test_a_disk_without_room_is_said_in_one_message(tmp_path: Path) -> None:
+    message = "cannot be written any further .No space left on device.*the same command goes on"
+    with pytest.raises(InputError, match=message), with_room():
+        Path("/dev/full").write_text("x")
+    with pytest.raises(FileNotFoundError), with_room():
+        (tmp_path / "none").read_text()
+
+
+def test_half_a_line_of_a_shared_journal_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "shared.log"
+    optuna.create_study(storage=open_storage(str(path), path), study_name="first")
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+    optuna.create_study(storage=open_storage(str(path), path), study_name="second")
+    assert path.read_bytes().startswith(whole)
+    assert {study.study_name for study in open_storage(str(path), path).get_all_studies()} == {"first", "second"}
+    path.write_text("some notes")
+    with contextlib.suppress(InputError):
+        open_storage(str(path), path)
+    assert path.read_text() == "some notes"
+
+
+def test_passwords_stay_out_of_messages(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        open_storage("postgresql+psycopg://storm:s3cr/t@x@127.0.0.1:1/none", tmp_path / "journal.log")
+    assert "s3cr" not in str(caught.value)
+    assert "postgresql+psycopg://storm:***@127.0.0.1:1/none" in str(caught.value)
+    assert masked("a://b/c?user=x&password=s3cr&d=1") == "a://b/c?user=x&password=***&d=1"
+    assert masked("grpc://host:13000 sqlite:///a.db") == "grpc://host:13000 sqlite:///a.db"
 
 
 def test_patience_has_an_end() -> None:

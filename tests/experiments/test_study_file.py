@@ -6,6 +6,7 @@ import pytest
 
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.storms import HELD_OUT
 from signalstorm.experiments.search_space import search_space
 from signalstorm.experiments.storm_sets import Budget
 from signalstorm.experiments.study_file import StudyFile, list_studies, load_study, parse_study
@@ -46,6 +47,9 @@ def test_every_fault_is_named_with_its_line() -> None:
         ("objectives: [time, change_cost]\npruner: {kind: halving}", "cannot be pruned"),
         ("robustness: {storms: {first: 9990, count: 20}}", "must be below 10000"),
         ("robustness: {list: [20000]}", "10000"),
+        ("confirmation: {storms: 4, guards: 625}", "below 20000.*come to 10004"),
+        ("confirmation: {held_out: 100000000}", "10000"),
+        ("constraints: {refused_share: -1}", "at least 0"),
         ("- a", "must hold keys"),
         ("a: *b", "alias"),
     ],
@@ -103,3 +107,13 @@ def test_ranges_are_those_of_the_table_or_narrower(knobs: str, words: str) -> No
     study = parse_study(f"knobs: {knobs}", "x.yaml")
     with pytest.raises(InputError, match=f"(?i)--study.*{words}"):
         search_space(LAB, None, study.knobs)
+
+
+def test_a_choice_may_use_every_storm_before_the_held_out_ones() -> None:
+    most = parse_study("confirmation: {storms: 16, guards: 624}", "x.yaml").budget_of(Budget())
+    assert most.choice_scan.stop == HELD_OUT
+
+
+def test_a_device_is_no_study() -> None:
+    with pytest.raises(InputError, match="/dev/zero: is a device"):
+        load_study("/dev/zero")
