@@ -115,6 +115,7 @@ class SimulationResult:
             "dropped": _median(o.dropped),
             "expired": _median(o.expired),
             "late": _median(o.late),
+            "lost_by_imsimgr": _median(o.lost_by_imsimgr),
             "detaches": {"network": _median(o.detaches_network), "subscriber": _median(o.detaches_subscriber)},
             "refreshes": _median(o.refreshes),
             "subscriber_hours_lost": _median(o.subscriber_hours_lost),

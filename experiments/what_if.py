@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from signalstorm.envs.model import scenario_file, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, located, wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.knobs import Setting, parse_set, resolve, validate
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_events import Event
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.alarms import trap_lines
 
@@ -47,7 +48,7 @@ _WHOLE = {"nodes"}
 
 _HOLD_KNOBS = ("topology", "present")
 """Parts of a scenario of which it depends which knobs there are, and what is legal for them."""
-_FORM = "KIND:TARGET@TIME_S[=VALUE]"
+_FORM = "KIND:TARGET@TIME_S[=VALUE][,FIELD=VALUE...]"
 
 
 def what_if(
@@ -65,7 +66,7 @@ def what_if(
         scenario: A scenario, a name, or a path.
         sets: ``NAME=VALUE`` of knobs and fields.
         horizon_s: Another horizon [s].
-        events: Events to add, as ``KIND:TARGET@TIME_S[=VALUE]``.
+        events: Events to add, as ``KIND:TARGET@TIME_S[=VALUE][,FIELD=VALUE...]``.
         without: Kinds of events to leave out.
         config: Knob values from a file; ``sets`` override them.
 
@@ -96,7 +97,7 @@ def what_if(
         with _collected(faults):
             resolve(knobs, model)  # else the knobs would be looked at only once everything else is right
     if faults:
-        raise InputError(dict.fromkeys(faults))
+        raise InputError(fault for n, fault in enumerate(faults) if fault not in faults[:n])
     return knobs, changed
 
 
@@ -130,12 +131,14 @@ def parse_event(text: str) -> dict[str, Any]:
     """Read an event of the command line.
 
     Args:
-        text: For example ``capacity:pcrf@30=20``: from 30 s on the PCRF serves 20 per second.
+        text: For example ``capacity:pcrf@30=20``: from 30 s on the PCRF serves 20 per second; further fields of the
+            event follow, each behind a comma: ``peer_burst:gateway@60=5000,message=ccr_t,spread_s=10``.
 
     Raises:
         InputError: If the words are not of that form.
     """
-    head, equals, value = text.partition("=")
+    words, *more = text.split(",")
+    head, equals, value = words.partition("=")
     what, at, when = head.partition("@")
     kind, colon, target = what.partition(":")
     example = "for example capacity:pcrf@30=20"
@@ -153,7 +156,40 @@ def parse_event(text: str) -> dict[str, Any]:
         if field is None:
             raise wrong_input(f"{kind} takes no value", text, f"write {head}", key="--event")
         event[field] = int(number) if field in _WHOLE and number.is_integer() else number
+    for part in more:
+        name, value = _field(part, text, event)
+        event[name] = value
     return event
+
+
+def _field(part: str, text: str, event: Mapping[str, Any]) -> tuple[str, Any]:
+    """Read ``FIELD=VALUE`` of an event whose other fields are known."""
+    name, equals, written = (word.strip() for word in part.partition("="))
+    known = [field for field in event_fields(event["kind"]) if field not in ("kind", "target", "time_s")]
+    if not equals or not written:
+        raise wrong_input("further fields must have the form FIELD=VALUE", text, _fields_in_words(known), key="--event")
+    if name not in known:
+        way_out = nearest(name, known) if known else f"{event['kind']} has no further field"
+        raise wrong_input(f"{event['kind']} has no such field", name, way_out, key="--event")
+    if name in event:
+        raise wrong_input(f"{name} must be given once", text, "leave one of them out", key="--event")
+    try:
+        return name, yaml_lines.read_value(written)
+    except yaml_lines.YamlError:
+        raise wrong_input(f"{name} must be a number or a word", text, "mend it", key="--event") from None
+
+
+def _fields_in_words(names: list[str]) -> str:
+    return f"its fields are {', '.join(names)}" if names else "it has no further field"
+
+
+def event_fields(kind: str) -> tuple[str, ...]:
+    """Return the fields that an event of a kind has, its kind, target and time among them."""
+    union = get_args(Event)[0]
+    for model in get_args(union):
+        if kind in get_args(model.model_fields["kind"].annotation):
+            return tuple(model.model_fields)
+    return ()
 
 
 def read_setting(path: Path) -> Setting:

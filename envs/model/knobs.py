@@ -11,6 +11,7 @@ from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
 from signalstorm.envs.model.knob_checks import check, check_core, check_rto, on_grid
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, Knob, KnobValue
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_core_events import NodeEvent
 from signalstorm.envs.model.wording import nearest
 
 __all__ = [
@@ -144,6 +145,7 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
             continue  # the SGW's own throttle has no such time
         if own is not None and (name in merged or own != _UNSPOKEN.get(name)):
             values[name] = merged.get(name, own)
+    findings += _nodes_left(scenario, values)
     values.update({name: merged[name] for name in ("t3346_low_min", "t3346_high_min") if name in merged})
     findings += check_core(values)
     if findings:
@@ -151,6 +153,15 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
     if "pcrf_rate_per_s" in merged:
         values["pcrf_rate_per_s"] = merged["pcrf_rate_per_s"]
     return Setting({name: _tidy(value) for name, value in values.items()})
+
+
+def _nodes_left(scenario: Scenario, values: Mapping[str, KnobValue]) -> Iterator[Finding]:
+    """Yield a finding if the nodes that an event takes are all that the setting leaves."""
+    domains = values.get("failure_domains")
+    lost = [event.nodes for event in scenario.timeline if isinstance(event, NodeEvent) and event.kind == "node_loss"]
+    if lost and isinstance(domains, int | float) and max(lost) >= domains:
+        rule = f"must leave a node: an event of the timeline takes {max(lost)}"
+        yield Finding(("failure_domains",), rule, domains, f"give at least {max(lost) + 1}")
 
 
 _OTHER_FIELDS = {

@@ -15,6 +15,9 @@ from signalstorm.envs.model.scenario import Scenario
 
 _LARGEST_BYTES = 10_000_000
 _ENDING = ".yaml"
+_DRAWN_FORM = f"{random_core.NAME}-N"
+DRAWN = f"{_DRAWN_FORM}, such as {random_core.NAME}-17, is a network drawn at random by its number"
+"""What a list of scenarios says of those that no file holds."""
 
 
 def list_names() -> list[str]:
@@ -174,7 +177,8 @@ def _siblings(path: FilePath) -> list[str]:
 
 
 def _nearest_scenario(name: str) -> str:
-    close = difflib.get_close_matches(name, list_names(), n=1)
+    close = [f"{random_core.NAME}-17"] if name.startswith(random_core.NAME) else []
+    close += difflib.get_close_matches(name, list_names(), n=1)
     nearest = f"did you mean {close[0]}? " if close else ""
     names = ", ".join(list_names())
-    return f"{nearest}The packaged scenarios are {names}; a file needs its path, such as ./{name}.yaml"
+    return f"{nearest}The packaged scenarios are {names}; {_DRAWN_FORM} is the Nth drawn at random; a file needs its path, such as ./{name}.yaml"

@@ -39,7 +39,8 @@ def broken(tmp_path: Path) -> Path:
 def test_lists_every_scenario(run: Run) -> None:
     code, out, err = run()
     assert (code, err) == (EXIT_OK, "")
-    assert [line.split()[0] for line in out.splitlines()[1:]] == scenario_file.list_names()
+    assert [line.split()[0] for line in out.splitlines()[1:-1]] == scenario_file.list_names()
+    assert out.splitlines()[-1].startswith("random-core-N, such as random-core-17, ")
     code, out, _ = run("--json")
     rows = json.loads(out)
     assert [row["name"] for row in rows] == scenario_file.list_names()

@@ -1,13 +1,40 @@
 """Events of the command line: every kind of the timeline, in its words."""
 
+import re
 from typing import get_args
 
 import pytest
 
 from signalstorm.envs.model import scenario_events
 from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.knobs import resolve
 from signalstorm.envs.model.scenario_file import load
-from signalstorm.experiments.what_if import EVENT_VALUES, parse_event, what_if
+from signalstorm.experiments.what_if import EVENT_VALUES, event_fields, parse_event, what_if
+
+EVENTS = [
+    ("capacity:mme@700=200,until_s=720", "site-loss"),
+    ("latency:mme@700=0.5", "site-loss"),
+    ("other_load:mme@700=50", "site-loss"),
+    ("mass_detach:*@700=0.5,spread_s=10", "site-loss"),
+    ("message_burst:mme@700=500", "site-loss"),
+    ("hlr_reset:hlr@700=0.5", "site-loss"),
+    ("link_down:stp1@700,noticed=false", "incident-2014"),
+    ("link_up:stp1@800,noticed=true", "incident-2014"),
+    ("link_reset:*@900,noticed=true", "incident-2014"),
+    ("peer_burst:gateway@700=500,message=ccr_t,spread_s=10", "dra-db-cpu"),
+    ("gateway_flush:*@700=0.5,flush_s=10,spread_s=20", "site-loss"),
+    ("user_plane_loss:*@700=0.5,spread_s=10", "site-loss"),
+    ("redirect:*@700=0.5,spread_s=10", "site-loss"),
+    ("stall:mme@700=720", "site-loss"),
+    ("node_loss:mme@700=2,spread_s=20,load_removed=true", "mme-node-loss"),
+    ("node_restart:mme@5000=1,spread_s=20,load_removed=false", "mme-node-loss"),
+    ("registration_hold:*@700=0.5", "site-loss"),
+    ("registration_release:*@800=30,spread_s=20", "docomo-2012"),
+    ("unknown_subscribers:imsimgr@700=50,until_s=800", "imsimgr-unknown"),
+    ("ddn_surge:ddn@700=500,spread_s=10", "ddn-surge"),
+    ("imsimgr_reboot:imsimgr@700", "imsimgr-unknown"),
+]
+"""An event of each kind with all its fields, and a scenario that can have it."""
 
 
 def test_every_kind_of_event_can_be_named() -> None:
@@ -33,6 +60,59 @@ def test_a_number_of_nodes_is_whole() -> None:
 def test_an_event_without_a_value() -> None:
     with pytest.raises(InputError, match=r"link_down takes no value.*Write link_down:stp1@60"):
         parse_event("link_down:stp1@60=3")
+
+
+@pytest.mark.parametrize(("text", "scenario"), EVENTS)
+def test_every_field_of_every_kind_can_be_written(text: str, scenario: str) -> None:
+    event = parse_event(text)
+    assert set(event) == set(event_fields(event["kind"]))
+    _, changed = what_if(scenario, [], events=[text])
+    added = next(one for one in changed.timeline if (one.kind, one.time_s) == (event["kind"], event["time_s"]))
+    assert added.model_dump(mode="json") == event
+
+
+def test_no_kind_of_event_is_left_out() -> None:
+    assert {parse_event(text)["kind"] for text, _ in EVENTS} == set(EVENT_VALUES)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("peer_burst:gateway@61=5,mesage=gy", "peer_burst has no such field, but got 'mesage'. Did you mean message?"),
+        ("link_down:stp1@61,noticed", "further fields must have the form FIELD=VALUE"),
+        ("peer_burst:gateway@61=5,count=6", "count must be given once"),
+        ("imsimgr_reboot:imsimgr@61,x=1", "imsimgr_reboot has no such field"),
+    ],
+)
+def test_wrong_fields_of_events_are_named(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        parse_event(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "set_", "key"),
+    [
+        ("dra-db-cpu", "topology.dra.peers=[]", "topology.dra.peers"),
+        ("dra-db-cpu", "subscribers.phone.ladder.t3411_s=[12,8]", "t3411_s"),
+        ("ddn-surge", "topology.ddn.arp_shares=[0.5,0.5]", "topology.ddn.arp_shares"),
+    ],
+)
+def test_an_illegal_list_is_one_message(name: str, set_: str, key: str) -> None:
+    with pytest.raises(InputError) as refused:
+        what_if(name, [set_])
+    assert [fault.key.endswith(key) for fault in refused.value.faults] == [True]
+
+
+def test_the_last_node_cannot_be_lost() -> None:
+    scenario = load("mme-node-loss")
+    with pytest.raises(InputError, match="failure_domains: must leave a node: an event of the timeline takes 1"):
+        resolve({"failure_domains": 1}, scenario)
+    assert resolve({"failure_domains": 2}, scenario)["failure_domains"] == 2
+
+
+def test_the_generator_is_named_where_its_number_is_missing() -> None:
+    with pytest.raises(InputError, match=r"Did you mean random-core-17\?.*random-core-N"):
+        load("random-core")
 
 
 def test_an_unknown_link_is_refused() -> None:

@@ -32,7 +32,9 @@ def scenarios(context: typer.Context, as_json: AsJson = False, quiet: Quiet = Fa
     rows = [_row(scenario_file.load(name)) for name in scenario_file.list_names()]
     width = max(len(row["name"]) for row in rows)
     lines = [f"{row['name']:{width}}  {row['subscribers']:>11,}  {row['summary']}" for row in rows]
-    output.result(rows, "\n".join([f"{'scenario':{width}}  {'subscribers':>11}  what it shows", *lines]))
+    output.result(
+        rows, "\n".join([f"{'scenario':{width}}  {'subscribers':>11}  what it shows", *lines, scenario_file.DRAWN])
+    )
 
 
 @app.command()

@@ -28,7 +28,10 @@ def simulate(
     horizon: Annotated[float | None, typer.Option(metavar="S", help="Another horizon, in seconds.")] = None,
     event: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND:TARGET@TIME_S[=VALUE]", help="Add an event, e.g. capacity:pcrf@30=20."),
+        typer.Option(
+            metavar="KIND:TARGET@TIME_S[=VALUE][,FIELD=VALUE...]",
+            help="Add an event, e.g. capacity:pcrf@30=20, or peer_burst:gateway@60=5000,message=ccr_t.",
+        ),
     ] = None,
     without_event: Annotated[list[str] | None, typer.Option(metavar="KIND", help="Leave out events of a kind.")] = None,
     plot: Annotated[
@@ -114,6 +117,7 @@ def _text(result: "SimulationResult", record: dict[str, Any]) -> str:
         ("admitted", f"{record['admitted']:,.0f}, peak {record['peak_admitted_rate_per_s']:,.0f}/s; "
                      f"{record['successes']:,.0f} succeeded, {record['failures']:,.0f} failed"),
         ("turned away", f"dropped {record['dropped']:,.0f}, expired {record['expired']:,.0f}"
+                        + (f", lost by the IMSI manager {lost:,.0f}" if (lost := record["lost_by_imsimgr"]) else "")
                         + "".join(f", {cause.replace('_', ' ')} {n:,.0f}" for cause, n in refused.items())),
         ("service lost", f"{record['subscriber_hours_lost']:,.1f} subscriber-hours"),
     ]  # fmt: skip
