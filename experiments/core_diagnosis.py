@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
+from signalstorm.envs.model.bound import messages_per_attach, needed
+from signalstorm.envs.model.capacity import loads, server_rates
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.metrics import Outcomes
 from signalstorm.envs.model.scenario import Scenario
@@ -13,6 +16,10 @@ _MUCH = 0.02
 """Share of messages, or of subscribers, worth a sentence."""
 _FULL = 0.999
 """Utilisation at which a processor does nothing but queue."""
+_INSTANTS = 2001
+"""Times of a run at which capacities and loads are looked at."""
+_LASTING = 0.1
+"""Share of a run for which a load above capacity is more than a part of the storm."""
 _TWITCHY_PER_HOUR = 30
 """A limit that tightens more often swings rather than settles."""
 
@@ -29,6 +36,7 @@ def diagnose_core(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes
     yield from _agent(scenario, setting, found)
     yield from _database(scenario, found)
     yield from _gateway(found, float(np.median(outcomes.admitted)))
+    yield from _manager_overload(scenario, outcomes)
     yield from _manager(found)
     yield from _notifications(scenario, found)
     yield from _crowd(scenario, found, float(np.median(outcomes.attempts)))
@@ -46,7 +54,13 @@ def _agent(scenario: Scenario, setting: Mapping[str, KnobValue], found: Mapping[
             f"(answer: {setting.get('dra_limit_action', 'none')}); attaches among them come back by their timers"
         )
     dra = scenario.topology.dra
-    if busy > _MUCH and found["dra_busy_gx"] > 0 and dra is not None and dra.pool is not None:
+    slots = dra is not None and dra.pool is not None and found["pending_peak"] >= _FULL * dra.pool
+    if busy > _MUCH and dra is not None and dra.rate_per_s is not None and not slots:
+        yield (
+            f"overload: the Diameter agent turned away {busy:.0%} of {offered:.0f} messages as too busy; its rated "
+            f"capacity is {dra.rate_per_s:g}/s"
+        )
+    if busy > _MUCH and found["dra_busy_gx"] > 0 and dra is not None and slots:
         yield (
             f"collateral refusals: the agent's {dra.pool:g} transaction slots were all taken (up to "
             f"{found['pending_peak']:.0f} pending), and it refused {found['dra_busy_gx']:.0f} Gx messages, whether "
@@ -66,8 +80,8 @@ def _database(scenario: Scenario, found: Mapping[str, float]) -> Iterator[str]:
     rises = found.get("throttle_rises", 0.0) / max(scenario.horizon_s / 3600.0, 1.0)
     if rises > _TWITCHY_PER_HOUR:
         yield (
-            f"too twitchy a limiter: the dynamic limit tightened {rises:.0f} times an hour; a longer dynamic_hold_s "
-            "or a smaller dynamic_step_percent lets it settle"
+            f"too twitchy a limiter: the dynamic limit tightened {rises:.0f} times an hour; whether another "
+            "dynamic_hold_s or dynamic_step_percent lets it settle differs from network to network: try with `--set`"
         )
 
 
@@ -78,6 +92,16 @@ def _gateway(found: Mapping[str, float], admitted: float) -> Iterator[str]:
         )
     if found.get("retried", 0.0) > _MUCH * max(admitted, 1.0):
         yield f"{found['retried']:.0f} questions were asked again at the mated policy server, which has to carry them"
+
+
+def _manager_overload(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
+    lost, attempts = float(np.median(outcomes.lost_by_imsimgr)), float(np.median(outcomes.attempts))
+    if scenario.topology.imsimgr is not None and lost > 0:
+        yield (
+            f"overload: the IMSI manager, with {scenario.topology.imsimgr.capacity_per_s:g} units of work per second, "
+            f"lost {lost:.0f} requests before the gate ({lost / max(attempts, 1.0):.0%} of all); those handsets wait "
+            "for their timers"
+        )
 
 
 def _manager(found: Mapping[str, float]) -> Iterator[str]:
@@ -125,14 +149,31 @@ def _crowd(scenario: Scenario, found: Mapping[str, float], attempts: float) -> I
         )
 
 
+def instants(scenario: Scenario) -> npt.NDArray[np.float64]:
+    """Return times of a run at which to look at capacities and loads, shape (times,) [s]."""
+    return np.linspace(0.0, scenario.horizon_s, _INSTANTS)
+
+
 def _beyond_every_knob(scenario: Scenario) -> Iterator[str]:
-    """A steady load above a server's capacity: every knob only chooses who is refused."""
-    factor = max((f for _, f in scenario.churn_profile.points), default=1.0) if scenario.churn_profile else 1.0
-    load = factor * sum(group.size * scenario.churn_per_s(group) for group in scenario.subscribers)
-    for name, server in scenario.topology.servers().items():
-        asked = load * (2 if name == "hss" else 1)
-        if server.rate_per_s is not None and name != "pcrf_mate" and asked > server.rate_per_s:
-            yield (
-                f"these knobs cannot help here: up to {asked:.0f} messages/s are needed of {name}, which serves "
-                f"{server.rate_per_s:g}/s; only more capacity or less load does"
-            )
+    """A load above a server's capacity that lasts: every knob only chooses who is refused."""
+    time = instants(scenario)
+    steady = np.full(time.shape, sum(group.size * scenario.churn_per_s(group) for group in scenario.subscribers))
+    if scenario.churn_profile is not None:
+        times, factors = zip(*scenario.churn_profile.points, strict=True)
+        steady *= np.interp(time, times, factors)
+    for name in scenario.topology.servers():
+        rates = server_rates(scenario, name, time)
+        if rates is None or not needed(scenario, name):
+            continue
+        foreign = loads(scenario, name, time)
+        asked = steady * messages_per_attach(scenario, name) + foreign
+        above = asked > rates
+        if above.mean() <= _LASTING and not above[-1]:
+            continue
+        worst = int(np.argmax(np.where(above, asked - rates, -np.inf)))
+        of_others = f" ({foreign[worst]:g}/s of them foreign)" if foreign[worst] > 0 else ""
+        yield (
+            f"these knobs cannot help here: up to {asked[worst]:.0f} messages/s are needed of {name}{of_others}, which "
+            f"then serves {rates[worst]:g}/s, and more than it serves for {above.mean():.0%} of the run; only more "
+            "capacity or less load does"
+        )

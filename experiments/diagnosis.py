@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
+from signalstorm.envs.model.bound import as_set, messages_per_attach, needed
+from signalstorm.envs.model.capacity import UNLIMITED_PER_S, server_rates
 from signalstorm.envs.model.knob_checks import warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.metrics import Outcomes, watched_s
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import LinkEvent
-from signalstorm.experiments.core_diagnosis import diagnose_core
+from signalstorm.experiments.core_diagnosis import diagnose_core, instants
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.patience import endures_s
 from signalstorm.experiments.room import gate_and_calm
@@ -29,17 +32,18 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         setting: The complete setting.
         outcomes: What the storms came to, shape (storms,).
     """
+    scenario = as_set(storms.scenario, setting)
     return [
         *_not_converged(storms, outcomes),
-        *_wasted(storms.scenario, outcomes),
-        *_cliff(storms.scenario, setting),
+        *_wasted(scenario, outcomes),
+        *_cliff(scenario, setting, outcomes),
         *_too_tight(outcomes),
-        *_little_room(storms.scenario, setting),
-        *_stalled(storms.scenario, outcomes),
-        *_path_loss(storms.scenario, setting, outcomes),
+        *_little_room(scenario, setting),
+        *_stalled(scenario, outcomes),
+        *_path_loss(scenario, setting, outcomes),
         *_acknowledgements(setting),
-        *diagnose_core(storms.scenario, setting, outcomes),
-        *cannot_help(storms),
+        *diagnose_core(scenario, setting, outcomes),
+        *cannot_help(storms, setting),
         *stuck_links(storms, setting, outcomes),
     ]
 
@@ -52,18 +56,22 @@ def _not_converged(storms: StormSet, outcomes: Outcomes) -> Iterator[str]:
 
 
 def _wasted(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
-    """Overload and stale work at each server."""
-    for name, server in scenario.topology.servers().items():
-        if name not in outcomes.served or server.rate_per_s is None:
+    """Overload and stale work at each server, by what reached it and what became of that."""
+    for name in scenario.topology.servers():
+        rates = server_rates(scenario, name, instants(scenario))
+        if name not in outcomes.served or rates is None:
             continue
+        offered = float(np.median(outcomes.offered[name]))
         served = float(np.median(outcomes.served[name] + outcomes.stale[name]))
         stale = float(np.median(outcomes.stale[name])) / served if served > 0 else 0.0
-        peak = float(np.median(outcomes.peak_admitted_rate_per_s))
-        if peak > server.rate_per_s * (1 + _MUCH):
-            gate = "the gate lets more through" if scenario.topology.gate else "without a gate more comes"
+        full = float(np.median(outcomes.overflow[name])) / offered if offered > 0 else 0.0
+        if max(full, stale) > _MUCH:
+            peak = float(np.median(outcomes.peak_admitted_rate_per_s))
+            through = "pass the gate" if scenario.topology.gate else "come in, as there is no gate"
             yield (
-                f"overload: up to {peak:.0f} requests/s go into the network, {name} serves {server.rate_per_s:g}/s; "
-                f"{gate} than the bottleneck can answer"
+                f"overload: {name} serves at most {_rates(rates)}/s, and of {offered:.0f} messages that reached it "
+                f"{full:.0%} found its buffer full and {stale:.0%} of what it served came too late; up to {peak:.0f} "
+                f"requests/s {through}"
             )
         if stale > _MUCH:
             yield (
@@ -72,14 +80,21 @@ def _wasted(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
             )
 
 
-def _cliff(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Iterator[str]:
-    """A buffer that holds more than can be served within the requester's patience."""
+def _rates(rates: npt.NDArray[np.float64]) -> str:
+    """Return the capacity of a run in words: one figure, or the least and the most."""
+    low, high = float(rates.min()), float(rates.max())
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}" if high < UNLIMITED_PER_S else f"at times only {low:g}"
+
+
+def _cliff(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:
+    """A buffer that holds more than can be served within the requester's patience, where it came to hold that."""
     pcrf, gateway = scenario.topology.pcrf, scenario.topology.gateway
     if pcrf is None or gateway is None or pcrf.rate_per_s is None or pcrf.buffer is None:
         return
     tx_s = float(setting.get("diameter_tx_s", gateway.tx_s))
     useful = pcrf.rate_per_s * max(tx_s - pcrf.latency_s, 0.0)
-    if pcrf.buffer > useful:
+    waited = float(np.median(outcomes.queue_peak["pcrf"])) if "pcrf" in outcomes.queue_peak else 0.0
+    if pcrf.buffer > useful and waited > useful:
         yield (
             f"the buffer of the PCRF holds {pcrf.buffer:g} messages, but only {useful:.0f} can be answered within "
             f"Tx = {tx_s:g} s: once full it answers too late for ever while load lasts"
@@ -149,10 +164,16 @@ def _too_tight(outcomes: Outcomes) -> Iterator[str]:
         yield f"the gate leaves {turned:.0%} of all requests without an answer; those handsets wait for their timers"
 
 
-def cannot_help(storms: StormSet) -> list[str]:
-    """Say in how many storms the bottleneck is slower than the lowest legal gate rate."""
+def cannot_help(storms: StormSet, setting: Mapping[str, KnobValue]) -> list[str]:
+    """Say in how many storms the bottleneck is slower than the lowest legal gate rate.
+
+    Args:
+        storms: The storms.
+        setting: The complete setting; its what-ifs count.
+    """
     lowest = KNOBS["nop_rate"].low
-    rates = np.array([_narrowest(scenario) for scenario in storms.scenarios])
+    other = storms.changes(setting)
+    rates = np.array([_narrowest(as_set(scenario, other)) for scenario in storms.scenarios])
     below = float((rates < lowest).mean())
     if storms.scenario.topology.gate is None or below == 0:
         return []
@@ -163,5 +184,9 @@ def cannot_help(storms: StormSet) -> list[str]:
 
 
 def _narrowest(scenario: Scenario) -> float:
-    rates = [server.rate_per_s for server in scenario.topology.servers().values() if server.rate_per_s is not None]
+    rates = [
+        server.rate_per_s / messages_per_attach(scenario, name)
+        for name, server in scenario.topology.servers().items()
+        if server.rate_per_s is not None and needed(scenario, name)
+    ]
     return min(rates, default=np.inf)

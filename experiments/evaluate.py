@@ -47,14 +47,18 @@ class StormSet:
         """The bound of each storm, shape (storms,) [s]."""
         return self.bounds_under({})
 
+    def changes(self, setting: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
+        """Return the what-ifs and failure actions in which a complete setting differs from the present one."""
+        present = resolve({}, self.scenario)
+        return {k: setting[k] for k in KNOBS_OF_BOUND if k in setting and setting[k] != present.get(k)}
+
     def bounds_under(self, setting: Mapping[str, KnobValue]) -> Floats:
         """Return the bound of each storm where a setting's what-ifs and failure actions hold, shape (storms,) [s].
 
         Args:
             setting: A complete setting; values of knobs that no bound depends on, or that are in force, change nothing.
         """
-        present = resolve({}, self.scenario)
-        other = {k: setting[k] for k in KNOBS_OF_BOUND if k in setting and setting[k] != present.get(k)}
+        other = self.changes(setting)
         if not self.vary:
             return np.full(len(self.numbers), lower_bound_s(as_set(self.scenario, other)))
         return np.array([lower_bound_s(as_set(scenario, other)) for scenario in self.scenarios])

@@ -66,16 +66,16 @@ def lower_bound_s(scenario: Scenario) -> float:
         return links_bound_s(scenario, scenario.topology.links)
     arrived = _arrivals(scenario, time)
     passed = arrived
-    messages = [t.element for t in PROCEDURES[scenario.access]]
     for name in scenario.topology.servers():
-        if name not in messages or _dispensable(scenario, name):
+        if not needed(scenario, name):
             continue  # the mate is asked only after a failure
+        messages = messages_per_attach(scenario, name)
         rates = server_rates(scenario, name, time)
         if rates is not None:
             # First in first out: own requests among foreign messages, all in units of one attach.
-            foreign = _cumulative(loads(scenario, name, time), scenario.dt) / messages.count(name)
+            foreign = _cumulative(loads(scenario, name, time), scenario.dt) / messages
             both = passed + foreign
-            capacity = _cumulative(rates, scenario.dt) / messages.count(name)
+            capacity = _cumulative(rates, scenario.dt) / messages
             out = np.minimum(np.minimum.accumulate(both - capacity) + capacity, both)
             passed = np.minimum(np.interp(out, both, passed), passed) if foreign[-1] > 0 else out
     left = (arrived[-1] if scenario.closed else arrived) - passed
@@ -94,6 +94,16 @@ def lower_bound_s(scenario: Scenario) -> float:
     first = int(np.argmax(above))
     within = np.flatnonzero(~above[first:])
     return float(time[first + within[0]]) - origin if within.size else float("inf")
+
+
+def needed(scenario: Scenario, name: str) -> bool:
+    """Tell whether every attach needs a server: it is no mate, and no failure lets attaches go on without it."""
+    return messages_per_attach(scenario, name) > 0 and not _dispensable(scenario, name)
+
+
+def messages_per_attach(scenario: Scenario, name: str) -> int:
+    """Return how many messages a server gets of an attach that is tried once."""
+    return sum(step.element == name for step in PROCEDURES[scenario.access])
 
 
 def _dispensable(scenario: Scenario, name: str) -> bool:

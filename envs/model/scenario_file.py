@@ -181,4 +181,7 @@ def _nearest_scenario(name: str) -> str:
     close += difflib.get_close_matches(name, list_names(), n=1)
     nearest = f"did you mean {close[0]}? " if close else ""
     names = ", ".join(list_names())
-    return f"{nearest}The packaged scenarios are {names}; {_DRAWN_FORM} is the Nth drawn at random; a file needs its path, such as ./{name}.yaml"
+    return (
+        f"{nearest}The packaged scenarios are {names}; {_DRAWN_FORM} is the Nth drawn at random; "
+        f"a file needs its path, such as ./{name}.yaml"
+    )

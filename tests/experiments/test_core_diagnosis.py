@@ -42,6 +42,59 @@ def test_each_mechanism_has_its_sentence(name: str, fields: dict[str, Any], knob
     assert any(word.strip("()") in text for word in words.split("|")), text
 
 
+FALL = {"kind": "capacity", "target": "mme", "time_s": 700.0, "value": 100.0}
+RETURN = {**FALL, "time_s": 900.0, "value": 460.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "knobs", "words", "never"),
+    [
+        ("mme-node-loss", {}, {"failure_domains": 16}, "1 of 16 nodes were lost", "overload: hss"),
+        ("dra-db-cpu", {}, {}, "too twitchy a limiter", "overload: pcrf"),
+        ("dra-db-cpu", {}, {}, "differs from network to network", "a longer dynamic_hold_s"),
+        ("pcrf-bypass", {}, {"gx_failure_action": "terminate"}, "overload: pcrf serves", "pcrf_mate"),
+        (
+            "pcrf-bypass",
+            {"topology.pcrf.rate_per_s": 100.0},
+            {"gx_failure_action": "continue"},
+            "degraded",
+            "cannot help here",
+        ),
+        ("lab-pcrf", {}, {}, "overload: pcrf serves at most 50/s, and of", "cannot help here"),
+        ("site-loss", {"topology.mme.other_load_per_s": 500.0}, {"nop_rate": 450}, "(500/s of them foreign)", "limit:"),
+        ("site-loss", {"timeline": [FALL]}, {"nop_rate": 450}, "which then serves 100/s", "at most 460/s"),
+        ("site-loss", {"timeline": [FALL, RETURN]}, {"nop_rate": 450}, "at most 100 to 460/s", "cannot help here"),
+        (
+            "gateway-flush",
+            {"timeline": [], "topology.dra.rate_per_s": 50.0},
+            {},
+            "messages as too busy; its rated capacity is 50/s",
+            "buffer of the PCRF",
+        ),
+    ],
+)
+def test_what_is_said_is_of_what_happened(
+    name: str, fields: dict[str, Any], knobs: dict[str, Any], words: str, never: str
+) -> None:
+    text = said(name, fields, **knobs)
+    assert words in text, text
+    assert never not in text, text
+
+
+def test_a_what_if_is_what_the_diagnosis_speaks_of() -> None:
+    text = said("lab-pcrf", pcrf_rate_per_s=400)
+    for word in ("serves at most", "can be answered within"):
+        assert word not in text
+    assert "fewer than 50 requests/s" in said("lab-pcrf", pcrf_rate_per_s=30)
+
+
+def test_requests_lost_by_the_imsi_manager_are_told() -> None:
+    scenario = load("imsimgr-unknown").with_fields({"topology.imsimgr.capacity_per_s": 1000.0})
+    record = ss.simulate(scenario, {"broadcast_off_percent": 70}, seeds=1).to_json()
+    assert record["lost_by_imsimgr"] > 10_000
+    assert f"lost {record['lost_by_imsimgr']:.0f} requests before the gate" in " ".join(record["diagnosis"])
+
+
 def test_broken_handsets_are_called_a_standing_load() -> None:
     broken = {"name": "broken", "size": 20000, "broken": True, "ladder": {"kind": "eps"}}
     scenario = load("site-loss").model_dump(mode="json")
