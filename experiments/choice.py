@@ -114,7 +114,9 @@ def choose(
             best = check.best(heat)
             if best is not None:
                 return Choice(simplest(round_[best], heat, check, engine, barred), storms)
-    if count == 0:
+    if unkept := broken_limits(spec, trials):
+        reason = unkept
+    elif count == 0:
         reason = "no setting tried is better on average than the present one without being worse on some storm"
         reason += " or beyond a limit of the study" if spec.constraints else ""
     else:
@@ -124,6 +126,34 @@ def choose(
             f"on average{', or beyond a limit of the study' if spec.constraints else ''}"
         )
     return Choice(Setting({}), storms, reason=reason)
+
+
+def broken_limits(spec: StudyFile, trials: Sequence[Trial]) -> str:
+    """Say which limits of a study no trial keeps, and how near any has come; empty if some trial keeps all.
+
+    Args:
+        spec: The study, with its limits.
+        trials: All trials, the present setting among them.
+    """
+    complete = [trial for trial in trials if trial.complete]
+    if any(trial.within for trial in complete):
+        return ""
+    present = next(trial for trial in trials if trial.present)
+    limits = [
+        (name, limit) for name, limit in spec.constraints.items() if name == "time" or name in present.scores.figures
+    ]
+    parts = []
+    for name, limit in limits:
+        best = min(complete, key=lambda trial: trial.figure(name))
+        if best.figure(name) > limit:
+            parts.append(
+                f"no trial keeps {name} at most {limit:g}: the least is {best.figure(name):.4g} (trial {best.number}), "
+                f"the present setting breaks the limit, too, with {present.figure(name):.4g}"
+            )
+    if parts:
+        return "; ".join(parts)
+    named = " and ".join(f"{name} at most {limit:g} (present: {present.figure(name):.4g})" for name, limit in limits)
+    return f"no trial keeps all limits at once, which are {named}"
 
 
 def fresh_storms(space: SearchSpace, budget: Budget, engine: Engine, progress: Progress | None = None) -> Paired:

@@ -21,7 +21,7 @@ from typing import IO, Any, Self
 from signalstorm import __version__
 from signalstorm.envs import model
 from signalstorm.envs.model import scenario_file, yaml_lines
-from signalstorm.envs.model.errors import ABSENT, Shown, wrong_input
+from signalstorm.envs.model.errors import ABSENT, InputError, wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.scenario import Scenario
 
@@ -36,6 +36,8 @@ _FREE = ("name", "trials", "limits.seconds", "limits.stagnation")
 """Keys of a study that may differ when it is taken up again."""
 _PASSWORD = re.compile(r"(://[^:/@\s]*:)\S+(?=@)|(?<=[?&])(password=)[^&\s]+")
 """A password in a URL: before the last ``@``, or as a parameter."""
+_LONGEST = 200
+"""Characters of a value of a study that a message shows."""
 _TRIES, _PAUSE_S = 5, 0.02
 """How often a lock is tried, and the pause between [s]: who looks whether a folder is held locks it for a moment."""
 
@@ -49,6 +51,7 @@ class RunFolder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._lock: IO[str] | None = None
+        self._new = False
 
     def __enter__(self) -> Self:
         """Make the folder and lock it.
@@ -56,6 +59,7 @@ class RunFolder:
         Raises:
             InputError: If it cannot be written, or another process holds it.
         """
+        self._new = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = (self.path / _LOCK).open("a", encoding="utf-8")
@@ -70,14 +74,33 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let the folder go; the system does the same when the process is killed."""
+        """Let the folder go; the system does the same when the process is killed. Refused input leaves no new one."""
         if self._lock is not None:
             self._lock.close()
+        if self._new and isinstance(error, InputError) and not (self.path / STUDY).exists():
+            with contextlib.suppress(OSError):
+                for name in (_LOCK, _WORKER):
+                    (self.path / name).unlink(missing_ok=True)
+                self.path.rmdir()
 
     @property
     def journal(self) -> Path:
         """The file in which Optuna keeps the trials."""
         return self.path / JOURNAL
+
+    def check(self, study: Study) -> bool:
+        """Check that the folder holds the same study or none, and return whether it holds one; writes nothing.
+
+        Raises:
+            InputError: If the folder holds something else.
+        """
+        known = self._known_study()
+        if known is not None:
+            self._check_same(known, study)
+        elif taken := [name for name in (SCENARIO, "recommendation.json") if (self.path / name).exists()]:
+            rule = f"holds {taken[0]} of another run"
+            raise wrong_input(rule, ABSENT, "give another --out or --name", file=str(self.path))
+        return known is not None
 
     def claim(self, scenario: Scenario, study: Study, command: Sequence[str] | None = None) -> bool:
         """Write what the run is made of, or check that the folder holds the same study.
@@ -93,18 +116,13 @@ class RunFolder:
         Raises:
             InputError: If the folder holds something else, or cannot be written.
         """
-        known = self._known_study()
-        if known is not None:
-            self._check_same(known, study)
-        elif taken := [name for name in (SCENARIO, "recommendation.json") if (self.path / name).exists()]:
-            rule = f"holds {taken[0]} of another run"
-            raise wrong_input(rule, ABSENT, "give another --out or --name", file=str(self.path))
+        known = self.check(study)
         self.write(STUDY, yaml_lines.write(dict(study)))
         self.write(SCENARIO, scenario_file.dump(scenario))
         words = sys.argv if command is None else command
         self.write("command.txt", shlex.join(masked(word) for word in words) + "\n")
         self.write_json("versions.json", installed_versions())
-        return known is not None
+        return known
 
     def write(self, name: str, text: str) -> None:
         """Write a file of the run, atomically.
@@ -182,10 +200,9 @@ class RunFolder:
         if not differing:
             return
         keys = [key for key in differing if key in ("scenario", "scenario_hash")] or differing
-        rule = f"the folder holds the run of another study ({_named(known, keys)})"
-        asked = Shown(f"({_named(study, keys)})")
+        rule = f"the folder holds the run of another study ({_named(known, keys)}), asked is ({_named(study, keys)})"
         way_out = "give another --out or --name, or remove the folder"
-        raise wrong_input(rule, asked, way_out, file=str(self.path))
+        raise wrong_input(rule, ABSENT, way_out, file=str(self.path))
 
 
 def masked(text: str) -> str:
@@ -240,7 +257,13 @@ def _flat(study: Study) -> dict[str, Any]:
 
 
 def _named(study: Study, keys: Iterable[str]) -> str:
-    return ", ".join(f"{key}={study.get(key)}"[:40] for key in keys)
+    return ", ".join(f"{key}={_in_words(study.get(key))}" for key in keys)
+
+
+def _in_words(value: Any) -> str:
+    """Show a value; a long one ends behind a word."""
+    text = "[" + ", ".join(map(str, value)) + "]" if isinstance(value, list) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rpartition(' ')[0]} ..."
 
 
 def _try_lock(file: IO[str]) -> bool:

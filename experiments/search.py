@@ -270,10 +270,12 @@ def ranked(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def rejected(trials: Sequence[Trial], storms: Paired) -> str | None:
-    """Say which setting is faster on average than every feasible one, and why it is not an answer."""
+    """Say which setting is faster on average than every feasible one, and why it is no answer."""
     feasible = [trial.value_s for trial in trials if trial.feasible]
     least = min(feasible, default=np.inf)
-    faster = [trial for trial in trials if trial.complete and trial.worse and trial.value_s < least * 0.98]
+    faster = [
+        trial for trial in trials if trial.complete and trial.worse and trial.within and trial.value_s < least * 0.98
+    ]
     if not faster:
         return None
     best = min(faster, key=lambda trial: (trial.worse, trial.value_s))

@@ -31,7 +31,7 @@ from signalstorm.experiments.storage import quiet_optuna, with_room
 from signalstorm.experiments.storm_sets import MARGIN, TOLERANCE, Paired, Progress
 from signalstorm.experiments.study_file import StudyFile
 from signalstorm.experiments.trials import Trial
-from signalstorm.experiments.tune import RUNS, Plan, Run, begun, planned, terminable
+from signalstorm.experiments.tune import RUNS, Plan, Run, finished_run, planned, terminable
 
 _TIE = 0.01
 """A setting with fewer changes wins where it costs at most this share more."""
@@ -108,7 +108,7 @@ def tune_together(
     root = Path(RUNS) / together if out is None else Path(out)
     with quiet_optuna(), terminable(), with_room(), ExitStack() as held:
         folders = [held.enter_context(RunFolder(root / own)) for own in names]
-        finished = [begun(folder, plan, command) for folder, plan in zip(folders, plans, strict=True)]
+        finished = [finished_run(folder, plan) for folder, plan in zip(folders, plans, strict=True)]
         known = [record for record in finished if record is not None]
         if len(known) == len(plans):
             return tuple(known)
@@ -117,6 +117,8 @@ def tune_together(
             Run(folder, plan, storage, machine, progress, watch)
             for folder, plan, machine in zip(folders, plans, engines, strict=True)
         ]
+        for run in runs:
+            run.begin(command)
         return _finish(runs, plans)
 
 

@@ -83,7 +83,16 @@ class Trial:
     @property
     def feasible(self) -> bool:
         """Whether it has met all its storms, is worse on none, and keeps every limit."""
-        return self.complete and self.worse == 0 and all(excess <= 0 for excess in self.scores.excess.values())
+        return self.complete and self.worse == 0 and self.within
+
+    @property
+    def within(self) -> bool:
+        """Whether it keeps every limit of the study."""
+        return all(excess <= 0 for excess in self.scores.excess.values())
+
+    def figure(self, name: Objective) -> float:
+        """Return what it came to in one of the objectives."""
+        return self.value_s if name == "time" else self.scores.figures[name]
 
 
 @dataclass(frozen=True)

@@ -102,11 +102,12 @@ def tune(
     plan = planned(scenario, study=study, knobs=knobs, trials=trials, seeds=seeds, name=name, seed=seed, budget=budget)
     where = Path(RUNS) / plan.name if out is None else out
     with quiet_optuna(), terminable(), with_room(), RunFolder(where) as folder:
-        finished = begun(folder, plan, command)
+        finished = finished_run(folder, plan)
         if finished is not None:
             return finished
         with make_engine(engine, plan.space.scenario, jobs) as machine:
             run = Run(folder, plan, storage, machine, progress, watch)
+            run.begin(command)
             tried, storms = run.search()
             return run.conclude(tried, storms, run.choose(tried, storms))
 
@@ -155,19 +156,18 @@ def planned(
     return Plan(name or model.name, space, spec, spent)
 
 
-def begun(folder: RunFolder, plan: Plan, command: Sequence[str] | None = None) -> Recommendation | None:
-    """Claim a folder for a plan, and return the recommendation if it holds the finished run."""
-    content, spent = plan.content, plan.budget
-    known = folder.claim(plan.space.scenario, content, command)
-    finished = _finished(folder, content) if known else None
+def finished_run(folder: RunFolder, plan: Plan) -> Recommendation | None:
+    """Return the recommendation if a folder holds the finished run of a plan, None if there is something to do.
+
+    Raises:
+        InputError: If the folder holds something else.
+    """
+    finished = _finished(folder, plan.content) if folder.check(plan.content) else None
     if finished is not None:
         _log.info("%s holds the finished run already", folder.path)
         if not (folder.path / run_files.REPORT).exists():
             run_files.write_exports(folder, finished)
-        return finished
-    how = "going on with" if known else "started"
-    _say(folder, f"{how} {plan.name}: {spent.trials} trials of {len(spent.storms)} storms")
-    return None
+    return finished
 
 
 class Run:
@@ -191,9 +191,20 @@ class Run:
         opened = open_storage(storage, folder.journal)
         worker = "" if storage is None else folder.worker()
         self.folder, self.space, self.spec, self.budget = folder, plan.space, plan.spec, plan.budget
+        self._plan = plan
         self.study = Study(self.space, opened, plan.name, self.spec, digest(_identity(plan.content)), worker)
         self.engine, self._progress, self._watch = engine, progress, watch
         self._began, self._before_s = time.monotonic(), float(self.study.recall("seconds") or 0.0)
+
+    def begin(self, command: Sequence[str] | None = None) -> None:
+        """Claim the folder, now that everything was found right.
+
+        Raises:
+            InputError: If the folder cannot be written.
+        """
+        known, spent = self.folder.claim(self.space.scenario, self._plan.content, command), self.budget
+        how = "going on with" if known else "started"
+        _say(self.folder, f"{how} {self._plan.name}: {spent.trials} trials of {len(spent.storms)} storms")
 
     def search(self) -> tuple[list[Trial], Paired]:
         """Do what is still to do of the search, and return its trials and storms."""

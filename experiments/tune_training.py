@@ -140,12 +140,13 @@ def tune_training(
     plan = _plan(environment, space, spec, study_name)
     where = Path(RUNS) / study_name if out is None else out
     with quiet_optuna(), terminable(), with_room(), RunFolder(where) as folder:
-        known = folder.claim(environment.options.scenario, plan, command)
+        folder.check(plan)
         folder.mend_journal()
         opened = open_storage(storage, folder.journal)
         worker = "" if storage is None else folder.worker()
         identity = {key: value for key, value in plan.items() if key not in ("name", "trials", "limits")}
         held = Study(space, opened, study_name, spec, digest(identity), worker)
+        known = folder.claim(environment.options.scenario, plan, command)
         folder.note(f"{'going on with' if known else 'started'} {study_name}: {spec.budget.trials} trials")
         return _Run(folder, environment, space, spec, held, progress).finish()
 

@@ -5,6 +5,7 @@ import json
 import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -227,11 +228,28 @@ def test_another_storage_gives_the_same_answer(
     assert "SQLite does not stand several workers" in caplog.text
     with pytest.raises(InputError, match="another study of the name small-lab"):
         tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "other", budget=BUDGET, seeds=5, storage=url)
+    assert not (tmp_path / "other").exists()
 
 
-def test_a_storage_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--storage: cannot be opened"):
-        tune(small_scenario(), out=tmp_path / "run", budget=SMALL, storage="nothing://here")
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"storage": "nothing://here"}, "--storage: cannot be opened"),
+        ({"storage": "/dev/null"}, "--storage: cannot be opened"),
+        ({"jobs": 0}, "--jobs: must be 1 to"),
+        ({"engine": "slurm"}, "--engine: must be local or ray"),
+    ],
+)
+def test_refused_input_leaves_no_folder_behind(wrong: dict[str, Any], rule: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rule):
+        tune(small_scenario(), out=tmp_path / "run", budget=SMALL, **wrong)
+    assert not (tmp_path / "run").exists()
+
+
+def test_another_choice_of_knobs_is_named_in_full(run: tuple[Recommendation, Path]) -> None:
+    with pytest.raises(InputError) as caught:
+        tune(busy_scenario(), knobs=["nop_rate", "nop_action"], out=run[1], budget=BUDGET)
+    assert f"(knobs=[{', '.join(KNOBS)}]), asked is (knobs=[nop_rate, nop_action])" in str(caught.value)
 
 
 def test_the_command_refuses_the_folder_of_another_scenario(
@@ -295,8 +313,13 @@ def test_where_no_setting_keeps_a_limit_the_present_one_stays(
     file, out = str(write_small(tmp_path)), str(tmp_path / "run")
     assert _exit("tune", file, "--study", str(study), "--trials", "20", "--out", out, "-q", "--json") == 1
     shown = json.loads(capsys.readouterr().out)
-    assert shown["verdict"].startswith("Keep the present setting: no setting tried is better")
-    assert "beyond a limit of the study" in shown["verdict"]
+    trials = _trials(tmp_path / "run")
+    least = min(trials, key=lambda row: float(row["value_s"]))
+    assert shown["verdict"] == (
+        f"Keep the present setting: no trial keeps time at most 1: the least is {float(least['value_s']):.4g} (trial "
+        f"{least['number']}), the present setting breaks the limit, too, with {float(trials[0]['value_s']):.4g}."
+    )
+    assert not any("faster on average" in sentence for sentence in shown["diagnosis"])
     assert not shown["changed"]
     assert shown["override"] == {}
     assert shown["search"]["feasible"] == 0
