@@ -121,8 +121,9 @@ def choose(
         reason += " or beyond a limit of the study" if spec.constraints else ""
     else:
         numbers = f"{len(storms.storms.numbers)} fresh storms"
+        each = "the one setting that came into question" if count == 1 else f"each of the {count} best settings tried"
         reason = (
-            f"each of the {count} best settings tried is worse than the present one on some of {numbers}, not better "
+            f"{each} is worse than the present one on some of {numbers}, not better "
             f"on average{', or beyond a limit of the study' if spec.constraints else ''}"
         )
     return Choice(Setting({}), storms, reason=reason)

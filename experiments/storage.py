@@ -196,8 +196,6 @@ def _drop_half_line(path: Path, lock: JournalFileOpenLock) -> None:
 
 def _database(url: str) -> BaseStorage:
     sqlite = url.startswith("sqlite")
-    if sqlite:
-        _log.warning("SQLite does not stand several workers at once; the journal file, the default, does")
     options = {"connect_args": {"timeout": _LOCKED_S}} if sqlite else {"pool_pre_ping": True}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)

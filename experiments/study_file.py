@@ -144,7 +144,7 @@ class StudyFile(Part):
 
     description: str = ""
     """What it is for."""
-    knobs: Mapping[str, KnobRange | None] | None = None
+    knobs: Annotated[Mapping[str, KnobRange | None], Field(min_length=1)] | None = None
     """Knobs to move and the parts of their ranges; by default those that the scenario calls tunable."""
     objectives: Annotated[tuple[Objective, ...], Field(min_length=1)] = ("time",)
     """What the sampler aims at. The first must be `time`, by which the choice is made."""

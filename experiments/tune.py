@@ -194,6 +194,8 @@ class Run:
         self._plan = plan
         self.study = Study(self.space, opened, plan.name, self.spec, digest(_identity(plan.content)), worker)
         self.engine, self._progress, self._watch = engine, progress, watch
+        if (storage or "").startswith("sqlite") and not self.study.alone():
+            _log.warning("SQLite does not stand several workers at once; the journal file, the default, does")
         self._began, self._before_s = time.monotonic(), float(self.study.recall("seconds") or 0.0)
 
     def begin(self, command: Sequence[str] | None = None) -> None:

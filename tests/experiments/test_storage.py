@@ -180,9 +180,11 @@ def test_a_killed_process_leaves_its_claims_to_another(server: Postgres, tmp_pat
     """The other one has nothing left to do but the claims of the dead."""
     folders = [tmp_path / "dead", tmp_path / "alive"]
     dead = sharing.start(folders[0], server.url, 60)
-    _wait_for(server.url, 20)
-    os.killpg(dead.pid, signal.SIGKILL)
-    dead.wait()
+    try:
+        _wait_for(server.url, 20)
+    finally:
+        os.killpg(dead.pid, signal.SIGKILL)
+        dead.wait()
     sharing.finish([sharing.start(folders[1], server.url, 60)], folders[1:])
     sharing.check_together(folders[1:], server.url, 60)
 
@@ -195,7 +197,7 @@ def _together(count: int, url: str, tmp_path: Path, trials: int) -> None:
 
 def _wait_for(url: str, trials: int) -> None:
     """Wait until a study holds so many trials."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 280
     engine = create_engine(url)
     try:
         while time.monotonic() < deadline:

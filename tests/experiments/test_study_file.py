@@ -50,6 +50,7 @@ def test_every_fault_is_named_with_its_line() -> None:
         ("confirmation: {storms: 4, guards: 625}", "below 20000.*come to 10004"),
         ("confirmation: {held_out: 100000000}", "10000"),
         ("constraints: {refused_share: -1}", "at least 0"),
+        ("knobs: {}", "knobs"),
         ("- a", "must hold keys"),
         ("a: *b", "alias"),
     ],

@@ -225,6 +225,8 @@ def test_another_storage_gives_the_same_answer(
     url = f"sqlite:///{tmp_path}/trials.db"
     record = tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=BUDGET, storage=url)
     assert record.checks == run[0].checks
+    assert "SQLite" not in caplog.text
+    tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "second", budget=BUDGET, storage=url)
     assert "SQLite does not stand several workers" in caplog.text
     with pytest.raises(InputError, match="another study of the name small-lab"):
         tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "other", budget=BUDGET, seeds=5, storage=url)
