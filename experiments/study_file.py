@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model import yaml_lines
+from signalstorm.envs.model.errors import InputError, wrong_input
+from signalstorm.envs.model.faults import line_of
 from signalstorm.envs.model.scenario_parts import Number, Part, Whole
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.envs.model.typed_files import Kind
@@ -217,6 +220,29 @@ def load_study(name_or_path: str | os.PathLike[str]) -> StudyFile:
     if path.is_char_device() or path.is_block_device():  # which may have no end
         raise wrong_input("is a device, not a file", way_out="give a study file", file=str(path))
     return _KIND.load(name_or_path)
+
+
+def in_study(error: InputError, study: object) -> InputError:
+    """Return an error about the knobs of a study with the file and the lines, where it is a user's file.
+
+    Args:
+        error: What is wrong; faults of ``--study`` have the knob as their key.
+        study: What the study was given as.
+    """
+    if not isinstance(study, str | os.PathLike) or study in list_studies() or not Path(study).is_file():
+        return error
+    _, lines, _ = yaml_lines.read(Path(study).read_text("utf-8"))
+    return InputError(
+        fault
+        if fault.file != "--study"
+        else replace(
+            fault,
+            file=str(study),
+            line=line_of(("knobs", *fault.key.split(".")), lines),
+            key=f"knobs.{fault.key}",
+        )
+        for fault in error.faults
+    )
 
 
 def parse_study(text: str, file: str) -> StudyFile:

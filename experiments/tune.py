@@ -19,7 +19,7 @@ from typing import Any
 
 from signalstorm import __version__
 from signalstorm.envs.model import scenario_file
-from signalstorm.envs.model.errors import SignalstormError, located, wrong_input
+from signalstorm.envs.model.errors import InputError, SignalstormError, located, wrong_input
 from signalstorm.envs.model.knobs import Setting, unsettable
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import HELD_OUT
@@ -40,7 +40,7 @@ from signalstorm.experiments.standing import Watch
 from signalstorm.experiments.storage import open_storage, quiet_optuna, with_room
 from signalstorm.experiments.storm_sets import Budget, Paired, Progress
 from signalstorm.experiments.study import Study
-from signalstorm.experiments.study_file import StudyFile, load_study, own_study
+from signalstorm.experiments.study_file import StudyFile, in_study, load_study, own_study
 from signalstorm.experiments.trials import Trial
 
 _log = logging.getLogger(__name__)
@@ -150,7 +150,10 @@ def planned(
     model = _settable(scenario)
     spec = _spec(own_study(model.name) if study is None else study, seed)
     spent = _checked(budget or spec.budget_of(Budget()), trials, seeds)
-    space = search_space(model, knobs, spec.knobs)
+    try:
+        space = search_space(model, knobs, spec.knobs)
+    except InputError as error:
+        raise in_study(error, study) from None
     sampling.check_installed(spec.sampler.kind)
     _check_network(spec, space)
     return Plan(name or model.name, space, spec, spent)

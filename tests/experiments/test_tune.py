@@ -248,6 +248,16 @@ def test_refused_input_leaves_no_folder_behind(wrong: dict[str, Any], rule: str,
     assert not (tmp_path / "run").exists()
 
 
+def test_a_range_beyond_a_knobs_own_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("knobs:\n  nop_action:\n  nop_rate: {low: 1, high: 9999}\n  nop_ratte:\n", "utf-8")
+    with pytest.raises(InputError) as caught:
+        tune(small_scenario(), study=path, out=tmp_path / "run", budget=SMALL)
+    unknown, beyond = sorted(str(caught.value).splitlines(), reverse=True)
+    assert unknown.startswith(f"{path}:4: knobs.nop_ratte")
+    assert beyond.startswith(f"{path}:3: knobs.nop_rate: its range must have low <= high")
+
+
 def test_another_choice_of_knobs_is_named_in_full(run: tuple[Recommendation, Path]) -> None:
     with pytest.raises(InputError) as caught:
         tune(busy_scenario(), knobs=["nop_rate", "nop_action"], out=run[1], budget=BUDGET)
