@@ -21,7 +21,7 @@ class Weights:
     change_cost: float = 0.02
     """How far knobs were moved: the sum over knobs of |ln(new / old)|, on a linear scale of the share of the range."""
     unhealthy: float = 0.0
-    """1 while the storm lasts, as the time to convergence counts it; for who cares for that time more than for service."""
+    """1 while the storm lasts, as the time to convergence counts it; for who weighs that above service."""
 
 
 TERMS = tuple(asdict(Weights()))
