@@ -491,7 +491,7 @@ def _compile(batch: Batch) -> None:
     batch._compiled = True
     if mark.exists():
         return
-    about_s = 28 if batch.core else 25 if linked else 15
+    about_s = 45 if batch.core else 35 if linked else 30
     _log.info("compiling the model for this machine (storms in tiles of %d); once, about %d s ...", width, about_s)
     began = time.perf_counter()
     batch.run_tile(0, 0)
