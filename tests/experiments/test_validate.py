@@ -14,13 +14,13 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.recommendation import Recommendation, load, save
 from signalstorm.experiments.tune import tune
 from signalstorm.experiments.validate import Validation, validate
-from tests.experiments.tuning import KNOBS, SMALL, small_scenario
+from tests.experiments.tuning import KNOBS, SMALL, busy_scenario
 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fresh") / "run"
-    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL, command=["test"])
+    tune(busy_scenario(), knobs=KNOBS, out=folder, budget=SMALL, command=["test"])
     return folder
 
 
@@ -49,7 +49,7 @@ def test_a_fresh_recommendation_is_valid(fresh: Path) -> None:
     found = validate(fresh, trials=None)
     assert failed(found) == set()
     assert {"nominal storm", "held-out storms", "trials", "setting"} <= {check.name for check in found.checks}
-    assert failed(validate(fresh / "recommendation.json", small_scenario())) == set()
+    assert failed(validate(fresh / "recommendation.json", busy_scenario())) == set()
     (said,) = (check.said for check in found.checks if check.name == "never worse")
     assert said.endswith(" held-out storms, as the record says")
 
