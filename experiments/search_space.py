@@ -102,7 +102,7 @@ class SearchSpace:
 
     @cached_property
     def start_points(self) -> tuple[dict[str, KnobValue], ...]:
-        """Points that every search tries first: the table's defaults, moved by rules of thumb.
+        """Points that every search tries first: the table's defaults, as they are and moved by rules of thumb.
 
         The gate lets through what the narrowest server can do, or somewhat more, and holds the rest for as long as
         it may; and the gateway waits for the policy server as long as it takes to work off a full buffer. Behind
@@ -116,7 +116,8 @@ class SearchSpace:
         if "diameter_tx_s" in self.knobs and patience is not None:
             points += [{**point, **round_to_legal({"diameter_tx_s": patience})} for point in points]
         if "nop_rate" in self.knobs and rates:
-            points = [{**point, **round_to_legal({"nop_rate": rate})} for rate in rates for point in points]
+            paced = [{**point, **round_to_legal({"nop_rate": rate})} for rate in rates for point in points]
+            points = [defaults, *paced]
         return tuple(self._inside(point) for point in (*points, *self._advised_points()))
 
     def _inside(self, point: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
