@@ -187,9 +187,9 @@ def _drop_half_line(path: Path, lock: JournalFileOpenLock) -> None:
             return
         lock.acquire()
         try:
-            content = journal.read()
+            content = _JOURNAL_BEGINS + journal.read()
             if not content.endswith(b"\n"):
-                journal.truncate(len(_JOURNAL_BEGINS) + content.rfind(b"\n") + 1)
+                journal.truncate(content.rfind(b"\n") + 1)
         finally:
             lock.release()
 

@@ -62,6 +62,9 @@ def test_half_a_line_of_a_shared_journal_is_dropped(tmp_path: Path) -> None:
     optuna.create_study(storage=open_storage(str(path), path), study_name="second")
     assert path.read_bytes().startswith(whole)
     assert {study.study_name for study in open_storage(str(path), path).get_all_studies()} == {"first", "second"}
+    path.write_bytes(whole.partition(b"\n")[0])
+    optuna.create_study(storage=open_storage(str(path), path), study_name="third")
+    assert [study.study_name for study in open_storage(str(path), path).get_all_studies()] == ["third"]
     path.write_text("some notes")
     with contextlib.suppress(InputError):
         open_storage(str(path), path)
