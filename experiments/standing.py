@@ -28,15 +28,15 @@ class Standing:
         if self.best is None or self.present_s is None:
             return "no trial is finished yet"
         found = f"best {self.best.value_s:,.1f} s against {self.present_s:,.1f} s at present"
-        return f"{found}; {self.feasible} of {self.trials} trials are never worse"
+        return f"{found}; {self.feasible} of {self.trials} trials are feasible"
 
 
 def standing(trials: Sequence[Trial]) -> Standing:
     """Return how far a search has come."""
-    feasible = [trial for trial in trials if trial.feasible or trial.present]
     present = next((trial.value_s for trial in trials if trial.present), None)
-    best = min(feasible, key=lambda trial: (trial.value_s, trial.number), default=None)
-    return Standing(len(trials), len(feasible), present, best)
+    eligible = [trial for trial in trials if trial.feasible or trial.present]
+    best = min(eligible, key=lambda trial: (trial.value_s, trial.number), default=None)
+    return Standing(len(trials), sum(trial.feasible for trial in trials), present, best)
 
 
 def best_so_far(trials: Sequence[Trial]) -> list[float | None]:

@@ -228,7 +228,7 @@ class Run:
             _say(self.folder, "several processes searched this study, so the same command may find another setting")
         run_files.write_trials(self.folder, self.space, trials, storms)
         feasible = sum(trial.feasible for trial in trials)
-        _say(self.folder, f"search finished: {feasible} of {len(trials)} settings are never worse on its storms")
+        _say(self.folder, f"search finished: {feasible} of {len(trials)} settings are feasible")
         return trials, storms
 
     def conclude(self, trials: Sequence[Trial], storms: Paired, chosen: choice.Choice) -> Recommendation:

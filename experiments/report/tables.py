@@ -230,7 +230,7 @@ def _provenance(folder: Path, run: source.Source) -> Iterator[tuple[str, str]]:
     search = record.search
     yield (
         "search",
-        f"{search.trials} trials, {search.feasible} of them never worse; {search.sampler}; {search.seconds:g} s",
+        f"{search.trials} trials, {search.feasible} of them feasible; {search.sampler}; {search.seconds:g} s",
     )
     yield "storms of the search", _ranges((*search.seeds, *search.guards))
     yield "storms of the choice", _ranges((*search.choice, *search.choice_guards))

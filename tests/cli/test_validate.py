@@ -6,12 +6,12 @@ from pathlib import Path
 from signalstorm.cli import EXIT_OK, EXIT_REJECTED, EXIT_WRONG_INPUT
 from signalstorm.experiments.tune import tune
 from tests.cli.commands import Run
-from tests.experiments.tuning import KNOBS, SMALL, small_scenario
+from tests.experiments.tuning import KNOBS, SMALL, busy_scenario
 
 
 def test_validate(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL, command=["test"])
+    tune(busy_scenario(), knobs=KNOBS, out=folder, budget=SMALL, command=["test"])
     code, out, _ = run("validate", folder, "--json")
     assert code == EXIT_OK
     assert json.loads(out)["passed"] is True

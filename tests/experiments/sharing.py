@@ -18,10 +18,10 @@ _SCRIPT = """
 import sys
 from dataclasses import replace
 from signalstorm.experiments.tune import tune
-from tests.experiments.tuning import KNOBS, SMALL, small_scenario
+from tests.experiments.tuning import KNOBS, SMALL, busy_scenario
 if __name__ == "__main__":
     out, storage, trials, jobs = sys.argv[1:5]
-    tune(small_scenario(), knobs=KNOBS, out=out, budget=replace(SMALL, trials=int(trials)), storage=storage or None,
+    tune(busy_scenario(), knobs=KNOBS, out=out, budget=replace(SMALL, trials=int(trials)), storage=storage or None,
          jobs=int(jobs) or None, name="together")
 """
 

@@ -10,7 +10,7 @@ import pytest
 
 from signalstorm.experiments.tune import tune
 from tests.experiments.sharing import rows
-from tests.experiments.tuning import KNOBS, SMALL, small_scenario
+from tests.experiments.tuning import KNOBS, SMALL, busy_scenario
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("default")]
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'signalstorm[distributed]'")
@@ -29,7 +29,7 @@ def cluster() -> Iterator[Any]:
 
 
 def test_two_nodes_one_killed_in_mid_sweep_find_what_one_process_finds(cluster: Any, tmp_path: Path) -> None:
-    local = tune(small_scenario(), knobs=KNOBS, out=tmp_path / "local", budget=SMALL)
+    local = tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "local", budget=SMALL)
     killed = threading.Event()
 
     def watch(stage: str, done: int, total: int) -> None:
@@ -39,7 +39,7 @@ def test_two_nodes_one_killed_in_mid_sweep_find_what_one_process_finds(cluster: 
             cluster.remove_node(other, allow_graceful=False)
 
     assert ray.cluster_resources()["CPU"] == 2
-    found = tune(small_scenario(), knobs=KNOBS, out=tmp_path / "ray", budget=SMALL, engine="ray", progress=watch)
+    found = tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "ray", budget=SMALL, engine="ray", progress=watch)
     assert killed.is_set()
     deadline = time.monotonic() + 60
     while sum(node["Alive"] for node in ray.nodes()) > 1 and time.monotonic() < deadline:

@@ -9,13 +9,13 @@ import pytest
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.recommendation import Recommendation, load, save
 from signalstorm.experiments.tune import tune
-from tests.experiments.tuning import SMALL, small_scenario
+from tests.experiments.tuning import SMALL, busy_scenario
 
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Recommendation:
     folder = tmp_path_factory.mktemp("recommendation")
-    return tune(small_scenario(), knobs=["diameter_tx_s"], out=folder, budget=SMALL, trials=8)
+    return tune(busy_scenario(), knobs=["diameter_tx_s"], out=folder, budget=SMALL, trials=8)
 
 
 def _changed(record: Recommendation, folder: Path, **changes: Any) -> Path:

@@ -20,7 +20,7 @@ from optuna.trial import TrialState
 from signalstorm.experiments.recommendation import Recommendation, load
 from signalstorm.experiments.tune import tune
 from tests.experiments import sharing
-from tests.experiments.tuning import KNOBS, SMALL, small_scenario
+from tests.experiments.tuning import KNOBS, SMALL, busy_scenario
 
 pytestmark = pytest.mark.processes
 
@@ -28,8 +28,8 @@ _SCRIPT = """
 import sys
 from signalstorm.experiments.tune import tune
 from tests.experiments import sharing
-from tests.experiments.tuning import KNOBS, SMALL, small_scenario
-tune(small_scenario(), knobs=KNOBS, out=sys.argv[1], budget=SMALL)
+from tests.experiments.tuning import KNOBS, SMALL, busy_scenario
+tune(busy_scenario(), knobs=KNOBS, out=sys.argv[1], budget=SMALL)
 """
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,7 +37,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recommendation, Path]:
     folder = tmp_path_factory.mktemp("whole") / "run"
-    return tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL), folder
+    return tune(busy_scenario(), knobs=KNOBS, out=folder, budget=SMALL), folder
 
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:
@@ -70,7 +70,7 @@ def test_a_killed_search_goes_on_to_the_same_answer(
 ) -> None:
     record, folder = whole
     _stop_after(tmp_path / "run", trials, signal.SIGKILL)
-    resumed = tune(small_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=SMALL)
+    resumed = tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "run", budget=SMALL)
     assert _rows(tmp_path / "run") == _rows(folder)
     assert resumed.override == record.override
     assert resumed.checks == record.checks
@@ -82,7 +82,7 @@ def test_a_killed_search_goes_on_to_the_same_answer(
 @pytest.mark.long
 def test_a_process_tree_killed_at_twenty_random_moments_ends_where_an_uninterrupted_one_does(tmp_path: Path) -> None:
     trials, moments = 1000, np.random.default_rng(20141121)
-    tune(small_scenario(), knobs=KNOBS, out=tmp_path / "whole", budget=SMALL, trials=trials, name=sharing.NAME)
+    tune(busy_scenario(), knobs=KNOBS, out=tmp_path / "whole", budget=SMALL, trials=trials, name=sharing.NAME)
     folder, kills = tmp_path / "killed", 0
     while kills < 20:
         process = sharing.start(folder, "", trials, jobs=2)
@@ -111,7 +111,7 @@ def test_half_a_line_and_a_lock_left_behind_are_mended(
     tmp_path: Path, whole: tuple[Recommendation, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
-    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=8)
+    tune(busy_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=8)
     with (folder / "journal.log").open("ab") as journal:
         journal.write(b'{"op_code":4,"worker_id":"x","study')
     (folder / "journal.log.lock").touch()
@@ -122,18 +122,18 @@ def test_half_a_line_and_a_lock_left_behind_are_mended(
         sleep(seconds)
 
     monkeypatch.setattr(time, "sleep", counted)
-    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL)
+    tune(busy_scenario(), knobs=KNOBS, out=folder, budget=SMALL)
     assert sum(slept) < 25  # Optuna alone would sleep 30 s for the lock
     assert _rows(folder) == _rows(whole[1])
 
 
 def test_ghosts_of_another_program_are_marked_as_failed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=4)
+    tune(busy_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=4)
     storage = JournalStorage(JournalFileBackend(str(folder / "journal.log")))
     study = optuna.load_study(study_name="small-lab", storage=storage)
     study.ask()
-    tune(small_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=6)
+    tune(busy_scenario(), knobs=KNOBS, out=folder, budget=SMALL, trials=6)
     states = [trial.state for trial in optuna.load_study(study_name="small-lab", storage=storage).trials]
     assert states.count(TrialState.COMPLETE) == 6
     assert states.count(TrialState.FAIL) == 1

@@ -104,7 +104,8 @@ def standing_table(trials: "Sequence[Trial]") -> "Table":
 
     found = standing(trials)
     table = Table.grid(padding=(0, 2))
-    table.add_row("trials", f"{found.trials}, {found.feasible} of them never worse than the present setting")
+    meant = "worse than the present setting on no storm, every limit kept"
+    table.add_row("trials", f"{found.trials}, {found.feasible} of them feasible: {meant}")
     if found.best is not None and found.present_s is not None:
         table.add_row("present", f"{found.present_s:,.1f} s")
         knobs = ", ".join(f"{name} {KNOBS[name].text(value)}" for name, value in found.best.setting.items())

@@ -93,7 +93,7 @@ def test_the_page_says_it_all(tmp_path: Path) -> None:
         "signalstorm tune lab-pcrf --out runs/lab-pcrf",
         "0f1e2d3c",
         "nop_rate 80 %",
-        "400 trials, 211 of them never worse; TPE, seed 0; 61.5 s",
+        "400 trials, 211 of them feasible; TPE, seed 0; 61.5 s",
         "storms of the search 0-3, 17, 40",
         "torch -",
     ):
