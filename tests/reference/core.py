@@ -72,13 +72,12 @@ def _dynamic(
     env: simpy.Environment, observer: Observer, fields: Fields, found: Agent, database: Server, base_share: float
 ) -> None:
     sample_s = value(fields, "sample_s", 1.0)
-    served = 0
+    before_s = 0.0
 
     def cpu_percent() -> float:
-        nonlocal served
-        rate = database.rate.at(env.now) if database.rate is not None else math.inf
-        busy = (database.served - served) / (rate * sample_s)
-        served = database.served
+        nonlocal before_s
+        busy = (database.busy_s - before_s) / sample_s
+        before_s = database.busy_s
         share = base_share + (1.0 - base_share) * min(busy, 1.0)
         observer.peak("database_cpu_peak", share)
         return 100.0 * share

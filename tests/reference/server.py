@@ -62,15 +62,22 @@ class Server:
         self.rate, self._buffer, self._overflow = rate, buffer, overflow
         self.timer_s, self.latency_s = timer_s, latency_s
         self.other_load = other_load or Rate(0.0, 0.0)
-        self.lost = self.served = 0
+        self.lost = 0
         self.stalled_until_s = -math.inf
         self._queue: deque[Transaction | None] = deque()
         self._busy = False
+        self._busy_s = 0.0
+        self._busy_from_s = 0.0
         if self.other_load.ceiling > 0.0:
             env.process(self._disturb())
 
     def __len__(self) -> int:
         return len(self._queue)
+
+    @property
+    def busy_s(self) -> float:
+        """Time for which there was work so far [s]."""
+        return self._busy_s + (self._env.now - self._busy_from_s if self._busy else 0.0)
 
     @property
     def immediate(self) -> bool:
@@ -106,6 +113,7 @@ class Server:
         self._queue.append(transaction)
         if not self._busy and self.rate is not None and self.rate.ceiling > 0.0:
             self._busy = True
+            self._busy_from_s = self._env.now
             self._serve_later(self.rate)
         return True
 
@@ -120,12 +128,13 @@ class Server:
         """Service at a varying rate by thinning: the ceiling proposes, the present rate accepts."""
         if self._queue and self._env.now >= self.stalled_until_s and self._accepts(rate):
             served = self._queue.popleft()
-            self.served += 1
             if served is not None:
                 self._finish(served)
         self._busy = bool(self._queue)
         if self._busy:
             self._serve_later(rate)
+        else:
+            self._busy_s += self._env.now - self._busy_from_s
 
     def _disturb(self) -> Generator[simpy.Event, Any, None]:
         while True:

@@ -50,6 +50,13 @@ def test_loss_of_m_m_1_k_agrees_with_the_closed_form(load: float) -> None:
     assert abs(np.mean(losses) - loss_m_m_1_k(load, size)) < 3 * error
 
 
+@pytest.mark.parametrize(("load", "share"), [(0.3, 0.3), (0.8, 0.8), (1.5, 1.0)])
+def test_a_server_is_busy_for_the_share_of_time_that_its_load_takes(load: float, share: float) -> None:
+    bench = Bench(rate=Rate(20.0, 20.0), other_load=Rate(20.0 * load, 20.0 * load))
+    bench.env.run(until=2000.0)
+    assert bench.server.busy_s / 2000.0 == pytest.approx(share, abs=0.02)
+
+
 def test_mean_wait_of_d_m_1_agrees_with_the_closed_form() -> None:
     # D/M/1: the time in the system is exponential of rate c (1 - s), where s = exp(-(1 - s) / load).
     load, root = 0.8, 0.5

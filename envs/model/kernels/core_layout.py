@@ -152,7 +152,10 @@ N_MME_PEAK = 114
 N_THROTTLE_RISES = 115  # times that the dynamic limit became tighter
 N_DONE_GX = 116  # cumulative transactions with the policy server that hold no slot any more
 N_DONE_GY = 117
-N_COUNT = 118
+N_MME_LOAD = 118  # smoothed, before it is kept within 0 and 1
+N_CPU_LUCK = 119  # [writes] mean less drawn capacity since the last sample, of steps that had work enough
+N_CPU_BEFORE = 120  # writes served up to the step before
+N_COUNT = 121
 
 # -- peer block --------------------------------------------------------------------------------------------------
 B_DYNAMIC = 0  # 1: the dynamic limit applies

@@ -10,11 +10,14 @@ from signalstorm.envs.model.kernels.core_layout import (
     N_COUNT,
     N_CPU,
     N_CPU_BASE,
+    N_CPU_BEFORE,
+    N_CPU_LUCK,
     N_CPU_PEAK,
     N_CPU_SERVED,
     N_DYNAMIC,
     N_HOLD,
     N_MME_CPU,
+    N_MME_LOAD,
     N_MME_PEAK,
     N_MME_SERVED,
     N_MME_SMOOTH,
@@ -33,9 +36,12 @@ from signalstorm.envs.model.kernels.layout import (
     P_STORM,
     PS_BLOCK,
     PS_COUNT,
+    Q_ADMITTED_SUM,
     Q_COUNT,
+    Q_DRAW,
     Q_MEAN,
     Q_SERVED_SUM,
+    Q_TAKEN,
     S_COUNT,
     S_STEP,
 )
@@ -54,21 +60,39 @@ def measure(base, plan, tile):
     if plan[at + X_MME] >= 0:
         q = block(base, plan[plan[P_SERVER_TABLE] + plan[at + X_MME] * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
         for b in range(len(tile)):
-            load = min((q[Q_SERVED_SUM, b] - n[N_MME_SERVED, b]) / q[Q_MEAN, b], 1.0) if q[Q_MEAN, b] > 0.0 else 1.0
+            done = q[Q_SERVED_SUM, b] - n[N_MME_SERVED, b]
+            load = (done + _luck(q, b, done)) / q[Q_MEAN, b] if q[Q_MEAN, b] > 0.0 else 1.0
             n[N_MME_SERVED, b] = q[Q_SERVED_SUM, b]
-            n[N_MME_CPU, b] += n[N_MME_SMOOTH, b] * (load - n[N_MME_CPU, b])
+            n[N_MME_LOAD, b] += n[N_MME_SMOOTH, b] * (load - n[N_MME_LOAD, b])
+            n[N_MME_CPU, b] = min(max(n[N_MME_LOAD, b], 0.0), 1.0)
             n[N_MME_PEAK, b] = max(n[N_MME_PEAK, b], n[N_MME_CPU, b])
     if plan[at + X_DATABASE] >= 0:
         q = block(base, plan[plan[P_SERVER_TABLE] + plan[at + X_DATABASE] * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
         for b in range(len(tile)):
+            n[N_CPU_LUCK, b] += _luck(q, b, q[Q_SERVED_SUM, b] - n[N_CPU_BEFORE, b])
+            n[N_CPU_BEFORE, b] = q[Q_SERVED_SUM, b]
             if (int(storm[S_STEP, b]) + 1) % int(n[N_SAMPLE, b]) == 0:
                 work = q[Q_MEAN, b] * n[N_SAMPLE, b]
-                used = min((q[Q_SERVED_SUM, b] - n[N_CPU_SERVED, b]) / work, 1.0) if work > 0.0 else 1.0
+                done = q[Q_SERVED_SUM, b] - n[N_CPU_SERVED, b] + n[N_CPU_LUCK, b]
+                used = min(max(done / work, 0.0), 1.0) if work > 0.0 else 1.0
                 n[N_CPU, b] = n[N_CPU_BASE, b] + (1.0 - n[N_CPU_BASE, b]) * used
                 n[N_CPU_SERVED, b] = q[Q_SERVED_SUM, b]
+                n[N_CPU_LUCK, b] = 0.0
                 n[N_CPU_PEAK, b] = max(n[N_CPU_PEAK, b], n[N_CPU, b])
                 if n[N_DYNAMIC, b] > 0.0:
                     _follow(n, b)
+
+
+@njit(inline="always")
+def _luck(q, b, done):
+    """Return by how much the draw of this step's capacity fell short of its mean, where that was chance alone.
+
+    With at least a mean step's work waiting a processor is busy, however much or little of it the draw lets through.
+    What waits at the start of a step does not depend on the step's draw, whose deviations from the mean average out:
+    so a load with them taken out is right on average, and steady where there is always work.
+    """
+    waited = q[Q_ADMITTED_SUM, b] - q[Q_TAKEN, b] - (q[Q_SERVED_SUM, b] - done)
+    return q[Q_MEAN, b] - q[Q_DRAW, b] if waited >= q[Q_MEAN, b] else 0.0
 
 
 @njit(inline="always")
