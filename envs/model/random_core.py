@@ -279,6 +279,13 @@ class _Draw:
 
     def scenario(self, number: int) -> dict[str, Any]:
         topology = self.topology()
+        timeline = self.events(topology)
+        # What was drawn and could do nothing: asking a mate that is not there, notifications without an MME.
+        if "gateway" in topology and "pcrf_mate" not in topology and topology["gateway"]["gx_failure"] == "retry":
+            topology["gateway"]["gx_failure"] = "terminate"
+        if "mme" not in topology:
+            topology.pop("ddn", None)
+            timeline = [event for event in timeline if event["kind"] != "ddn_surge"]
         return {
             "name": f"{NAME}-{number}",
             "description": "A network, a crowd and a trigger drawn at random.",
@@ -287,7 +294,7 @@ class _Draw:
             "subscribers": self.classes,
             "demand": {"rate_per_s": self.need_per_s * 2.0} if self.coin() else None,
             "trigger": {"kind": "drawn", "time_s": TRIGGER_S},
-            "timeline": self.events(topology),
+            "timeline": timeline,
             "topology": settable(topology),
             "present": self.setting(),
             "tunable": ["nop_rate", "nop_wait_s", "nop_action"],

@@ -172,6 +172,15 @@ def _targets(scenario: "Scenario") -> Iterator[Finding]:
             yield Finding(("timeline", number, "target"), rule, event.target, way_out)
 
 
+def _resets(scenario: "Scenario") -> Iterator[Finding]:
+    """A reset flags subscribers, who refresh over the links when they are active: without either it does nothing."""
+    resets = [number for number, event in enumerate(scenario.timeline) if isinstance(event, HlrResetEvent)]
+    missing = "topology.links" if scenario.topology.links is None else "activity" if scenario.activity is None else ""
+    for number in resets if missing else []:
+        rule = f"a reset of the HLR needs {missing}, or nobody ever refreshes the location"
+        yield Finding(("timeline", number, "kind"), rule, "hlr_reset", f"add {missing}, or leave the event out")
+
+
 def _names(scenario: "Scenario") -> Iterator[Finding]:
     seen: set[str] = set()
     for number, group in enumerate(scenario.subscribers):
@@ -300,6 +309,7 @@ _CHECKS: tuple[Check, ...] = (
     _times,
     _delays,
     _targets,
+    _resets,
     _names,
     _elements,
     elements,

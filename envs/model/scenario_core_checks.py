@@ -59,6 +59,7 @@ def elements(scenario: "Scenario") -> Iterator[Finding]:
                 yield Finding(("topology", name), rule, ABSENT, "leave it out, or set access: eps")
     if topology.dra is not None:
         yield from _agent(scenario)
+    yield from _mate(scenario)
     if topology.ddn is not None:
         yield from _notifications(scenario)
     if scenario.churn_profile is not None:
@@ -88,6 +89,21 @@ def _agent(scenario: "Scenario") -> Iterator[Finding]:
         yield Finding(("topology", "dra", "dynamic", "sample_s"), rule, shown, "raise it")
 
 
+def _mate(scenario: "Scenario") -> Iterator[Finding]:
+    """A question that is to be asked again needs somebody else to ask."""
+    topology = scenario.topology
+    if topology.gateway is None or topology.pcrf_mate is not None:
+        return
+    fields: tuple[tuple[Path, Any], ...] = (
+        (("topology", "gateway", "gx_failure"), topology.gateway.gx_failure),
+        (("present", "gx_failure_action"), scenario.present.get("gx_failure_action")),
+    )
+    for path, value in fields:
+        if value == "retry":
+            rule = "asks the mated policy server, which the topology does not have"
+            yield Finding(path, rule, value, "add topology.pcrf_mate, or choose terminate or continue")
+
+
 def _notifications(scenario: "Scenario") -> Iterator[Finding]:
     ddn = scenario.topology.ddn
     if ddn is None:
@@ -100,9 +116,9 @@ def _notifications(scenario: "Scenario") -> Iterator[Finding]:
     total = sum(ddn.arp_shares)
     if abs(total - 1.0) > _SHARE_TOLERANCE:
         yield Finding(("topology", "ddn", "arp_shares"), "must add up to 1", Shown(f"{total:g}"), "scale them")
-    if ddn.by_mme and scenario.topology.mme is None:
-        rule = "needs an MME, whose overload it follows"
-        yield Finding(("topology", "ddn", "by_mme"), rule, ABSENT, "add topology.mme")
+    if scenario.topology.mme is None:
+        rule = "notifications need an MME, which pages for them, or they and their throttle change nothing"
+        yield Finding(("topology", "ddn"), rule, ABSENT, "add topology.mme, or leave the ddn out")
 
 
 def _crowd(scenario: "Scenario") -> Iterator[Finding]:

@@ -71,7 +71,14 @@ def test_the_table_is_consistent() -> None:
 
 
 def test_the_defaults_of_the_core_knobs_are_those_of_the_fields_they_override() -> None:
-    core = {"dra": {"dynamic": {}}, "ocs": {}, "ddn": {}, "resilience": {}, "imsimgr": {"capacity_per_s": 1000.0}}
+    core = {
+        "dra": {"dynamic": {}},
+        "ocs": {},
+        "ddn": {},
+        "mme": {},
+        "resilience": {},
+        "imsimgr": {"capacity_per_s": 1000.0},
+    }
     topology = {"gate": {}, "gateway": {}, "pcrf": {}, "database": {"rate_per_s": 100.0}, **core}
     scenario = full(topology=topology, present={}, tunable=[], timeline=[], fitted={})
     assert {name: field_value(scenario.topology, name) for name in FIELDS} == {

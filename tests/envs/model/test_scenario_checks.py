@@ -191,6 +191,38 @@ def test_links(links: dict[str, Any], key: str, rule: str) -> None:
     assert_single(linked(links), key, rule, "")
 
 
+@pytest.mark.parametrize(
+    ("missing", "way_out"), [("activity", "add activity"), ("topology.links", "add topology.links")]
+)
+def test_a_reset_of_the_hlr_that_nobody_would_answer_is_refused(missing: str, way_out: str) -> None:
+    reset = [{"kind": "hlr_reset", "time_s": 5.0}]
+    found = linked({}, activity=None) if missing == "activity" else faults(timeline=reset)
+    assert_single(found, "timeline.0.kind", f"needs {missing}, or nobody ever refreshes the location", way_out)
+
+
+@pytest.mark.parametrize("path", ["topology.gateway.gx_failure", "present.gx_failure_action"])
+def test_asking_a_mate_that_is_not_there_is_refused(path: str) -> None:
+    data = full_data()
+    *parents, last = path.split(".")
+    here = data
+    for word in parents:
+        here = here[word]
+    here[last] = "retry"
+    _, findings = validate(data, Scenario)
+    (found,) = findings
+    assert found.key == path
+    assert "the topology does not have, but got 'retry'" in str(found)
+    assert found.way_out == "add topology.pcrf_mate, or choose terminate or continue"
+    data["topology"]["pcrf_mate"] = {}
+    assert not validate(data, Scenario)[1]
+
+
+def test_notifications_without_an_mme_are_refused() -> None:
+    topology = full_data()["topology"] | {"ddn": {"rate_per_s": 5.0}}
+    assert_single(faults(topology=topology), "topology.ddn", "notifications need an MME", "add topology.mme")
+    assert not faults(topology=topology | {"mme": {}})
+
+
 def test_present_rto_limits_are_ordered_with_those_of_the_links() -> None:
     assert_single(linked({}, present={"rto_max_ms": 500}), "present.rto_max_ms", "RTO-initial 3000 ms", "<= 500")
 

@@ -12,7 +12,9 @@ LOW = [0.0] * 10 + [0.2] * 5
 
 def sgw(timeline: list[dict[str, Any]] | None = None, *, topology: dict[str, Any] | None = None, **ddn: Any) -> Any:
     """Notifications towards an MME; limit 1,000/s, window 10 s, poll 2 s unless told otherwise."""
-    return network({"ddn": {"arp_shares": LOW, **ddn}, **(topology or {})}, timeline=timeline or [], horizon_s=200.0)
+    return network(
+        {"mme": {}, "ddn": {"arp_shares": LOW, **ddn}, **(topology or {})}, timeline=timeline or [], horizon_s=200.0
+    )
 
 
 def surge(time_s: float, count: float, spread_s: float) -> dict[str, Any]:

@@ -60,6 +60,17 @@ def test_the_throttle_lowers_what_a_peer_gets_through(share: float, passed: floa
     assert per_s == pytest.approx(passed, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("fields", "share"),
+    [({}, 0.45), ({"writes_per_end": 0.0}, 0.25), ({"writes_per_end": 2.0}, 0.65), ({"writes_per_update": 0.0}, 0.35)],
+)
+def test_the_processor_of_the_database_follows_the_writes_of_each_kind(fields: dict[str, float], share: float) -> None:
+    """150 CCR-I, 100 CCR-U and 200 CCR-T a second in 1,000 writes/s; Gy writes nothing."""
+    rates = peer(ccr_i_per_s=150.0, ccr_u_per_s=100.0, ccr_t_per_s=200.0, gy_per_s=300.0)
+    run = course(dynamic([], peers=rates, dynamic={"throttle_percent": [0.0] * 5}, **fields), 20.0)
+    assert after(run, core.N_CPU, 20.0) == pytest.approx(share, abs=1e-9)
+
+
 def test_a_peer_without_the_profile_is_never_throttled() -> None:
     peers = [{"name": "gateway"}, {"name": "other", "dynamic": False, "ccr_t_per_s": 900.0}]
     run = course(dynamic(cpu((1.0, 0.8)), peers=peers, writes_per_end=0.0), 30.0)

@@ -41,7 +41,6 @@ def test_a_question_that_failed_is_asked_again_at_the_mate() -> None:
     assert after(run, core.N_RETRIED, 60.0) == pytest.approx(1000.0)
     assert after(run, core.N_DEGRADED, 60.0) == 0.0
     assert ends(course(slow("retry", pcrf_mate={"latency_s": 9.0}))) == (0.0, 1000.0)
-    assert ends(course(slow("retry"))) == (0.0, 1000.0)  # without a mate nobody can be asked
 
 
 def test_charging_that_fails_refuses_or_is_left_out() -> None:
