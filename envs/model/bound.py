@@ -39,6 +39,8 @@ def as_set(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Scenario:
     fields = {f"topology.{_FIELDS[name]}": values[name] for name in _FIELDS if name in values}
     if not fields:
         return scenario
+    if values.get("gx_failure_action") == "retry" and scenario.topology.pcrf_mate is None:
+        fields["topology.gateway.gx_failure"] = "terminate"  # what a gateway does that has nobody to ask
     rest = {name: value for name, value in scenario.present.items() if name not in _FIELDS}
     return scenario.with_fields({**fields, "present": rest})
 

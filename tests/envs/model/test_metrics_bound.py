@@ -155,7 +155,9 @@ def test_what_is_lost_with_a_node_counts_as_it_is_set(setting: dict[str, Any], l
 @pytest.mark.parametrize("action", ["continue", "retry"])
 def test_a_server_that_attaches_can_do_without_bounds_nothing(action: str) -> None:
     topology = {"gateway": {"gx_failure": "terminate"}, "pcrf": {"rate_per_s": 50.0}}
-    closed = laboratory(topology)
+    alone = laboratory(topology)
+    assert lower_bound_s(as_set(alone, {"gx_failure_action": "retry"})) == pytest.approx(20.0, abs=ABOUT)
+    closed = laboratory({**topology, "pcrf_mate": {}})
     assert lower_bound_s(closed) == pytest.approx(20.0, abs=ABOUT)
     assert lower_bound_s(as_set(closed, {"gx_failure_action": action})) == pytest.approx(10.0, abs=ABOUT)
     assert lower_bound_s(closed.with_fields({"tunable": ["gx_failure_action"]})) == pytest.approx(10.0, abs=ABOUT)
