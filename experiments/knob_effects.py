@@ -79,6 +79,7 @@ CASES = (
     Case("rto_max_ms", "incident-2014", 5000, 60_000, {}, _LINKS),
     Case("max_assoc_retx", "incident-2014", 0, 10, {}, _DEAD_LINK),
     Case("sack_period_ms", "incident-2014", 50, 200, {"rto_min_ms": 100}, _CALM),
+    Case("refresh_delay_max_s", "incident-2014", 0.0, 3600.0, {}, _LINKS),
     Case("pcrf_rate_per_s", "lab-pcrf", 50, 100),
     Case("dra_peer_limit_per_s", "dra-db-cpu", 500, "off"),
     Case("dra_ccr_i_limit_per_s", "dra-db-cpu", 200, "off"),

@@ -27,6 +27,7 @@ EVENT_VALUES: dict[str, str | None] = {
     "mass_detach": "share",
     "message_burst": "count",
     "hlr_reset": "share",
+    "activity": "value",
     "link_down": None,
     "link_up": None,
     "link_reset": None,

@@ -75,12 +75,10 @@ class Batch:
         self.settings = matrix[np.asarray(setting_index, np.intp)]
         self.size = len(self.storm_index)
         self.threads = threads or available_cores()
-        self.step = 0
-        self.begun = self._compiled = False
+        self.step, self.begun, self._compiled = 0, False, False
         width = tile or (1 if self.size <= _FEW else WIDE_TILE)
-        self._storms = list(scenarios)
+        self._storms, self._span = list(scenarios), list(span)
         self._known = [*self._storms, *span]
-        self._span = list(span)
         record_every = 0 if record_s is None else max(round(record_s / self.dt), 1)
         self._servers = {
             name: self._column([parameters.server_columns(s, name) for s in scenarios])
@@ -123,10 +121,8 @@ class Batch:
         short = max(max(rows[layout.C_REFUSED_HIGH], rows[layout.C_SILENT_HIGH]) for rows in classes)
         long = [1.0]
         for rows in classes:
-            if self.scenario.topology.links is not None:
-                long.append(rows[layout.C_REATTACH] + 1.0)
-            if rows[layout.C_POWER_SHARE] > 0.0:
-                long.append(rows[layout.C_POWER_HIGH])
+            long += [] if self.scenario.topology.links is None else [rows[layout.C_REATTACH] + 1.0]
+            long += [rows[layout.C_POWER_HIGH]] if rows[layout.C_POWER_SHARE] > 0.0 else []
             long += [v for v in (rows[layout.C_REFUSED_LONG_HIGH], rows[layout.C_SILENT_LONG_HIGH]) if v < layout.NEVER]
         settings = self.settings.copy()
         for name, value in longest.items():
@@ -142,13 +138,14 @@ class Batch:
             if isinstance(event, MassDetachEvent | CrowdEvent | NodeEvent | ReleaseEvent)
         ]
         wait = float(np.nan_to_num(parameters.column(settings, "nop_wait_s")).max())
-        all_links = [s.topology.links for s in self._known if s.topology.links]
         return Reach(
             gate=round(wait / self.dt) + 1,
             short=min(int(short), end),
             long=min(int(max(long)), end),
             server={name: self._server_reach(name, settings) for name in self._servers},
-            link=int(max((links.map_timer_s for links in all_links), default=0.0) / self.dt) + 1,
+            link=int(max((s.topology.links.map_timer_s for s in self._known if s.topology.links), default=0) / self.dt)
+            + 1,
+            put_off=parameters.longest_put_off(self._known, settings),
         )
 
     def _server_reach(self, name: str, settings: Floats) -> int:
@@ -259,6 +256,9 @@ class Batch:
 
     def _put_links(self) -> None:
         """Write the links' parameters and knobs; rates only before the first step."""
+        longest = int(self.plan.table[layout.P_PUT_OFF_MASK])
+        for row, values in parameters.put_off_rows(self._links, self.settings, self.dt, longest).items():
+            self._put(int(self.plan.table[layout.P_STORM]), row, values)
         for link, fields in enumerate(self._links):
             for row, values in parameters.link_rows(fields, self.settings, self.dt).items():
                 if not self.begun or row != layout.L_MEAN:

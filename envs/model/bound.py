@@ -21,6 +21,7 @@ _FIELDS = {
     "gy_failure_action": "ocs.gy_failure",
     "failure_domains": "resilience.failure_domains",
     "recovery_share": "resilience.recovery_share",
+    "refresh_delay_max_s": "links.refresh_delay_max_s",
 }
 KNOBS_OF_BOUND = tuple(_FIELDS)
 """Knobs that change what a storm needs at least."""

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_events import CapacityEvent, LinkEvent, OtherLoadEvent
+from signalstorm.envs.model.scenario_events import ActivityEvent, CapacityEvent, LinkEvent, OtherLoadEvent
 from signalstorm.envs.model.scenario_topology import Links
 
 Floats = npt.NDArray[np.float64]
@@ -49,6 +49,21 @@ def _stp_rates(scenario: Scenario, links: Links, time: Floats) -> Floats:
                     rates[after] += part * (event.value - rates[after])
         total[stp] += rates * up
     return total
+
+
+def activity_factors(scenario: Scenario, time: Floats) -> Floats:
+    """Return the factor on the activity profile at each instant, shape (times,)."""
+    factors = np.ones_like(time)
+    changes = [event for event in scenario.timeline if isinstance(event, ActivityEvent)]
+    for change in sorted(changes, key=lambda event: event.time_s):
+        after = time >= change.time_s
+        if change.until_s is None:
+            factors[after] = change.value
+        elif after.any():
+            start = float(factors[after][0])
+            part = np.clip((time[after] - change.time_s) / (change.until_s - change.time_s), 0.0, 1.0)
+            factors[after] = start + part * (change.value - start)
+    return factors
 
 
 def server_rates(scenario: Scenario, name: str, time: Floats) -> Floats | None:

@@ -5,6 +5,7 @@ from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.plan import Plan
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import (
+    ActivityEvent,
     CapacityEvent,
     HlrResetEvent,
     LatencyEvent,
@@ -24,6 +25,10 @@ def event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
     rows = {layout.E_STEP: at, layout.E_UNTIL: at, layout.E_START: 0.0, layout.E_EXTRA: 0.0}
     if isinstance(event, HlrResetEvent):
         return rows | {layout.E_KIND: layout.EVENT_HLR_RESET, layout.E_VALUE: event.share, layout.E_TARGET: -1}
+    if isinstance(event, ActivityEvent):
+        scale = scenario.activity.scale if scenario.activity else 0.0
+        rows |= {layout.E_KIND: layout.EVENT_ACTIVITY, layout.E_VALUE: event.value * scale, layout.E_TARGET: -1}
+        return rows | ({} if event.until_s is None else {layout.E_UNTIL: float(round(event.until_s / dt))})
     links = scenario.topology.links
     if links is not None and (isinstance(event, LinkEvent) or event.target.startswith(("stp", "*"))):
         hit = [i for i, name in enumerate(links.names()) if _hits(event.target, name)]

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from signalstorm.envs.model.capacity import link_rates
+from signalstorm.envs.model.capacity import activity_factors, link_rates
 from signalstorm.envs.model.procedures import PROCEDURES, REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import HlrResetEvent, MassDetachEvent
@@ -53,6 +53,7 @@ def _work(scenario: Scenario, time: Floats) -> Floats:
     points = scenario.activity.points if scenario.activity else ((0.0, 0.0),)
     scale = scenario.activity.scale if scenario.activity else 0.0
     activity = scale * np.interp(time, [point[0] for point in points], [point[1] for point in points])
+    activity = activity * activity_factors(scenario, time)
     work = np.zeros_like(time)
     factor: Floats | float = 1.0
     if scenario.churn_profile is not None:
@@ -76,5 +77,15 @@ def _work(scenario: Scenario, time: Floats) -> Floats:
         # Exact within a step, however soon they become active.
         leaving = np.maximum(activity + churn, 1e-12) * _STEP_S
         confirmed = -np.expm1(-leaving) / leaving * activity * np.minimum(flagged, registered)
-        work += refresh * confirmed + attach * churn * registered
+        work += refresh * _put_off(scenario, time, confirmed) + attach * churn * registered
     return work
+
+
+def _put_off(scenario: Scenario, time: Floats, rates: Floats) -> Floats:
+    """Return refreshes per second of which each comes later by a time that is uniform up to the longest delay."""
+    links = scenario.topology.links
+    delay_s = links.refresh_delay_max_s if links else 0.0
+    if delay_s < _STEP_S:
+        return rates
+    total = _cumulative(rates)
+    return np.asarray((total - np.interp(time - delay_s, time, total, left=0.0)) / delay_s)

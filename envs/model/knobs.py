@@ -129,6 +129,9 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
     if topology.links is not None:
         for name in ("rto_min_ms", "rto_initial_ms", "rto_max_ms", "max_assoc_retx", "sack_period_ms"):
             values[name] = merged.get(name, getattr(topology.links, name))
+        delay_s = merged.get("refresh_delay_max_s", topology.links.refresh_delay_max_s)
+        if delay_s or "refresh_delay_max_s" in merged:
+            values["refresh_delay_max_s"] = delay_s
         findings += check_rto(values)
         if findings:
             raise located(findings)
@@ -169,7 +172,7 @@ _OTHER_FIELDS = {
     "gtpc_retries": "gateway.n3_requests",
     "diameter_tx_s": "gateway.tx_s",
     "pcrf_rate_per_s": "pcrf.rate_per_s",
-    **{name: f"links.{name}" for name in (*RTO_NAMES, "max_assoc_retx", "sack_period_ms")},
+    **{name: f"links.{name}" for name in (*RTO_NAMES, "max_assoc_retx", "sack_period_ms", "refresh_delay_max_s")},
 }
 """The field of the topology that a knob of the attach chain reads where the setting does not have it."""
 

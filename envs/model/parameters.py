@@ -41,6 +41,7 @@ SETTING_FIELDS = (
     "max_assoc_retx",
     "sack_period_ms",
     *core_parameters.NAMES,
+    "refresh_delay_max_s",
 )
 """Order of the numbers in a setting vector; NaN: the scenario's own field holds."""
 
@@ -315,6 +316,7 @@ def link_columns(scenario: Scenario, links: Links, link: int) -> dict[str, float
         "max_assoc_retx": float(links.max_assoc_retx),
         "sack_period_ms": links.sack_period_ms,
         "map_timer_s": links.map_timer_s,
+        "refresh_delay_max_s": links.refresh_delay_max_s,
     }
 
 
@@ -341,6 +343,30 @@ def link_rows(fields: Mapping[str, Floats], settings: Floats, dt: float) -> dict
         layout.L_ACK_DELAY: steps("sack_period_ms"),
         layout.L_HOLD: np.full_like(fields["window"], max(round(ALARM_HOLD_S / dt), 1)),
     }
+
+
+def longest_put_off(scenarios: Sequence[Scenario], settings: Floats) -> int:
+    """Return the longest delay of a location refresh [steps]; one beyond the horizon is as good as the horizon."""
+    delays = [scenario.topology.links.refresh_delay_max_s for scenario in scenarios if scenario.topology.links]
+    if not delays:
+        return 0
+    asked = float(np.nan_to_num(column(settings, "refresh_delay_max_s")).max())
+    return round(min(max(*delays, asked), scenarios[0].horizon_s) / scenarios[0].dt)
+
+
+def put_off_rows(links: Sequence[Mapping[str, Floats]], settings: Floats, dt: float, longest: int) -> dict[int, Floats]:
+    """Return the row of the delay of location refreshes among the per-storm scalars.
+
+    Args:
+        links: The fields of each link.
+        settings: Setting vectors, shape (rows, fields).
+        dt: The step [s].
+        longest: Slots of the wheel that the delays are for; 0: there is none [steps].
+    """
+    if longest == 0:
+        return {}
+    delay_s = _override(links[0]["refresh_delay_max_s"], column(settings, "refresh_delay_max_s"))
+    return {layout.S_PUT_OFF: np.minimum(np.rint(delay_s / dt), longest - 1)}
 
 
 def imsimgr_columns(scenario: Scenario, dt: float) -> dict[int, float]:

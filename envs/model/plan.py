@@ -41,6 +41,8 @@ class Reach:
     """Requester's timer or latency, per server."""
     link: int = 0
     """MAP timer."""
+    put_off: int = 0
+    """Delay of a location refresh; 0: none is ever put off."""
 
 
 @dataclass(frozen=True)
@@ -410,6 +412,9 @@ class _Builder:
             (layout.P_PROFILE, 2 * points),
             (layout.P_FLAGGED, classes),
             (layout.P_DETACHED, classes),
+            (layout.P_PUT_OFF_LEVEL, classes),
+            (layout.P_PUT_OFF_STOCK, classes),
+            (layout.P_PUT_OFF_FIRED, classes),
             (layout.P_LINK, banks * layout.L_COUNT),
             (layout.P_LINK_RING, banks * (mask + 1)),
             (layout.P_LINK_SCRATCH, banks * draws.SCRATCH_COUNT),
@@ -422,6 +427,9 @@ class _Builder:
         ):
             table[index] = self.space(numbers)
         table[layout.P_RELEASE] = table[layout.P_POOL]
+        if reach.put_off > 0:
+            table[layout.P_PUT_OFF_MASK] = ring_mask(reach.put_off)
+            table[layout.P_PUT_OFF] = self.space((ring_mask(reach.put_off) + 1) * classes)
 
     def finish(self) -> Plan:
         self.table[layout.P_SIZE] = self.used

@@ -59,6 +59,7 @@ _PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`timeline`: event `mass_detach`", scenario_events.MassDetachEvent),
     ("`timeline`: event `message_burst`", scenario_events.MessageBurstEvent),
     ("`timeline`: event `hlr_reset`", scenario_events.HlrResetEvent),
+    ("`timeline`: event `activity`", scenario_events.ActivityEvent),
     ("`timeline`: events `link_reset`, `link_down` and `link_up`", scenario_events.LinkEvent),
     ("`timeline`: event `peer_burst`", scenario_core_events.PeerBurstEvent),
     ("`timeline`: event `gateway_flush`", scenario_core_events.GatewayFlushEvent),

@@ -40,6 +40,12 @@ _PROSE = {"description", "source", "fitted"}
 """Fields that change no result and therefore not the hash either."""
 _LATER = ("follows", "loop")
 """Fields that count in the hash only where they say something, so that hashes from before there were any still hold."""
+_LATER_PARTS = (
+    ("links", "refresh_delay_max_s", 0.0),
+    ("dra", "pcrf_ccr_u_limit_per_s", None),
+    ("dra", "pcrf_ccr_t_limit_per_s", None),
+)
+"""Likewise fields of the topology's parts, where they have their default."""
 _CHANGED = "changed"
 """Validation context of a scenario made from a checked one: its variation is not checked again."""
 _VARIABLE = ("subscribers", "demand", "trigger", "timeline", "activity", "churn_scale", "topology")
@@ -194,6 +200,10 @@ class Scenario(Part):
     def _hash(self) -> str:
         silent = {name for name in _LATER if not getattr(self, name)}
         plain = self.model_dump(mode="json", exclude=_PROSE | silent)
+        for part, name, default in _LATER_PARTS:
+            fields = plain["topology"].get(part) or {}
+            if name in fields and fields[name] == default:
+                del fields[name]
         return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @cached_property

@@ -11,6 +11,7 @@ from signalstorm.envs.model.knob_table import KNOBS, RTO_NAMES
 from signalstorm.envs.model.scenario_core_checks import core_targets, elements
 from signalstorm.envs.model.scenario_events import (
     EVERYONE,
+    ActivityEvent,
     CapacityEvent,
     HlrResetEvent,
     LatencyEvent,
@@ -127,7 +128,11 @@ def _times(scenario: "Scenario") -> Iterator[Finding]:
             rule = f"must be before the end of the scenario, horizon_s = {scenario.horizon_s:g} s"
             yield Finding(path, rule, Shown(f"{time_s:g} s"), "move it, or raise horizon_s")
     for number, event in enumerate(scenario.timeline):
-        if isinstance(event, CapacityEvent) and event.until_s is not None and event.until_s <= event.time_s:
+        if (
+            isinstance(event, CapacityEvent | ActivityEvent)
+            and event.until_s is not None
+            and event.until_s <= event.time_s
+        ):
             rule = f"must be after the event's time_s = {event.time_s:g} s"
             shown = Shown(f"{event.until_s:g} s")
             yield Finding(("timeline", number, "until_s"), rule, shown, "leave it out for a change at once")
@@ -155,6 +160,8 @@ def _targets(scenario: "Scenario") -> Iterator[Finding]:
             known = core
         elif isinstance(event, HlrResetEvent):
             known = ["hlr"]
+        elif isinstance(event, ActivityEvent):
+            known = [EVERYONE]
         elif isinstance(event, LinkEvent) or (isinstance(event, CapacityEvent) and "stp" in event.target):
             links = scenario.topology.links
             names = links.names() if links else ()
@@ -174,11 +181,12 @@ def _targets(scenario: "Scenario") -> Iterator[Finding]:
 
 def _resets(scenario: "Scenario") -> Iterator[Finding]:
     """A reset flags subscribers, who refresh over the links when they are active: without either it does nothing."""
-    resets = [number for number, event in enumerate(scenario.timeline) if isinstance(event, HlrResetEvent)]
     missing = "topology.links" if scenario.topology.links is None else "activity" if scenario.activity is None else ""
-    for number in resets if missing else []:
-        rule = f"a reset of the HLR needs {missing}, or nobody ever refreshes the location"
-        yield Finding(("timeline", number, "kind"), rule, "hlr_reset", f"add {missing}, or leave the event out")
+    for number, event in enumerate(scenario.timeline if missing else ()):
+        if isinstance(event, HlrResetEvent | ActivityEvent):
+            what = "a reset of the HLR" if isinstance(event, HlrResetEvent) else "a change of the activity"
+            rule = f"{what} needs {missing}, or nobody ever refreshes the location"
+            yield Finding(("timeline", number, "kind"), rule, event.kind, f"add {missing}, or leave the event out")
 
 
 def _names(scenario: "Scenario") -> Iterator[Finding]:

@@ -95,6 +95,10 @@ class Dra(Part):
     """Egress limit towards the policy servers, all messages [per s]."""
     pcrf_ccr_i_limit_per_s: Rate | None = None
     """Egress limit towards the policy servers for CCR-I [per s]."""
+    pcrf_ccr_u_limit_per_s: Rate | None = None
+    """Egress limit towards the policy servers for CCR-U [per s]."""
+    pcrf_ccr_t_limit_per_s: Rate | None = None
+    """Egress limit towards the policy servers for CCR-T [per s]."""
     ocs_limit_per_s: Rate | None = None
     """Egress limit towards the charging system [per s]."""
     burst: Positive | None = None

@@ -93,6 +93,21 @@ class HlrResetEvent(Part):
     """Share of the registered that this HLR holds, 0 to 1 [share]."""
 
 
+class ActivityEvent(Part):
+    """Handsets become more or less active, at once or as a ramp: a factor on the activity profile from then on."""
+
+    kind: Literal["activity"]
+    """What happens."""
+    target: str = EVERYONE
+    """Always ``*``."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
+    value: NotNegative
+    """The new factor; that of an earlier event no longer counts [times]."""
+    until_s: Positive | None = None
+    """The end of a ramp from the old factor to the new one, from the scenario's start; null: at once [s]."""
+
+
 class LinkEvent(Part):
     """Links are reset (queue emptied), go down or come up."""
 
@@ -114,6 +129,7 @@ Event = Annotated[
     | OtherLoadEvent
     | MassDetachEvent
     | MessageBurstEvent
+    | ActivityEvent
     | CoreEvent,
     Field(discriminator="kind"),
 ]

@@ -144,6 +144,10 @@ class Links(Part):
     answer_loss_share: Share = 0.0
     """Share of the answers coming over a congested link that are lost, 0 to 1 [share]."""
 
+    refresh_delay_max_s: NotNegative = 0.0
+    """What if the SGSN put the location refreshes after a reset off, each by a time drawn uniformly up to this (TS
+    23.060 allows it, depending on load); 0: it does not [s]."""
+
     def names(self) -> tuple[str, ...]:
         """Return the links' names, STP by STP."""
         stps, links = range(self.stps), range(self.links_per_stp)

@@ -18,6 +18,7 @@ EVENTS = [
     ("mass_detach:*@700=0.5,spread_s=10", "site-loss"),
     ("message_burst:mme@700=500", "site-loss"),
     ("hlr_reset:hlr@700=0.5", "incident-2014"),
+    ("activity:*@700=0.5,until_s=800", "incident-2014"),
     ("link_down:stp1@700,noticed=false", "incident-2014"),
     ("link_up:stp1@800,noticed=true", "incident-2014"),
     ("link_reset:*@900,noticed=true", "incident-2014"),

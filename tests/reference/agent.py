@@ -25,7 +25,7 @@ class AgentLimits:
     peer: float | None = None
     kinds: tuple[float | None, ...] = (None,) * len(KINDS)
     pcrf: float | None = None
-    pcrf_ccr_i: float | None = None
+    pcrf_kinds: tuple[float | None, ...] = (None,) * 3
     ocs: float | None = None
     burst: float | None = None
     action: str = "3002"
@@ -88,7 +88,8 @@ class Agent:
         self._writes, self._timers = writes, timers
         self._capacity = _bucket(env, limits.rate, None if limits.rate is None else max(1.0, 0.1 * limits.rate))
         self._to_pcrf = _bucket(env, limits.pcrf, limits.burst)
-        self._to_pcrf_ccr_i = _bucket(env, limits.pcrf_ccr_i, limits.burst)
+        gx = zip(KINDS, limits.pcrf_kinds, strict=False)
+        self._to_pcrf_kinds = {kind: _bucket(env, each, limits.burst) for kind, each in gx}
         self._to_ocs = _bucket(env, limits.ocs, limits.burst)
         self._pending = {"gx": 0, "gy": 0}
         self.own = next(iter(peers))
@@ -131,8 +132,7 @@ class Agent:
         self._observer.note("dra_offered")
         sender = self._peers[peer]
         outward = [self._to_ocs] if kind == "gy" else [self._to_pcrf]
-        if kind == "ccr_i":
-            outward.append(self._to_pcrf_ccr_i)
+        outward.append(self._to_pcrf_kinds.get(kind))
         if not _allow([sender.kinds[kind], sender.total]) or not _allow(outward):
             self._observer.note("dra_limited")
             return self._limits.action

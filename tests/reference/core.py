@@ -57,7 +57,7 @@ def _limits(fields: Fields, knobs: Knobs) -> AgentLimits:
         peer=knobs.dra("peer_limit_per_s"),
         kinds=tuple(knobs.dra(f"{kind}_limit_per_s") for kind in KINDS),
         pcrf=knobs.dra("pcrf_limit_per_s"),
-        pcrf_ccr_i=knobs.dra("pcrf_ccr_i_limit_per_s"),
+        pcrf_kinds=tuple(knobs.dra(f"pcrf_{kind}_limit_per_s") for kind in KINDS[:3]),
         ocs=knobs.dra("ocs_limit_per_s"),
         burst=fields.get("burst"),
         action=str(knobs.either("dra_limit_action", value(fields, "limit_action", "3002"))),

@@ -1,14 +1,15 @@
 """Builds the simulated network of a scenario and a setting of its knobs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import simpy
 
-from tests.reference.activity import Activity
+from tests.reference.activity import Activity, Change
 from tests.reference.attach import GPRS_ATTACH, GPRS_REFRESH, Procedure, Step, eps_attach, over
 from tests.reference.barring import Barring
+from tests.reference.clock import after
 from tests.reference.core import agent, notifications, questions
 from tests.reference.fields import Fields, section, value
 from tests.reference.gate import Entrance, OpenGate, PacingGate
@@ -59,7 +60,7 @@ class Network:
         self._tell_the_agent()
         mme = self.servers.get("mme")
         self.notifications = notifications(self.env, self._rng, self.observer, self._topology, mme)
-        Timeline(self, refresh.begin).schedule(self._events())
+        Timeline(self, self._put_off(refresh)).schedule(self._events())
 
     def nodes(self) -> Nodes:
         """The nodes into which servers are split."""
@@ -174,7 +175,18 @@ class Network:
 
     def _activity(self) -> Activity | None:
         fields = section(self._scenario, "activity")
-        return Activity(fields["points"], value(fields, "scale", 1.0)) if fields else None
+        if not fields:
+            return None
+        events = (event for event in self._events() if event["kind"] == "activity")
+        changes = [Change(event["time_s"], event["value"], event.get("until_s")) for event in events]
+        return Activity(fields["points"], value(fields, "scale", 1.0), changes)
+
+    def _put_off(self, refresh: Procedure) -> Callable[[Handset], None]:
+        """What takes those who are to refresh, each after a time of its own if the SGSN delays refreshes."""
+        longest_s = self._knobs.links("refresh_delay_max_s", 0.0)
+        if longest_s == 0.0:
+            return refresh.begin
+        return lambda handset: after(self.env, self._rng.uniform(0.0, longest_s), lambda: refresh.begin(handset))
 
     def _attached(self, handset: Handset) -> None:
         self.observer.outcome(handset.accepted())

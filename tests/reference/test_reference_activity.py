@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.reference.activity import Activity
+from tests.reference.activity import Activity, Change
 from tests.reference.fields import Fields
 from tests.reference.network import Network
 
@@ -33,6 +33,14 @@ def test_rates_hold_before_the_first_and_behind_the_last_point() -> None:
     assert Activity([(0.0, 0.0), (10.0, 0.0)]).next_s(5.0, RNG) == math.inf
 
 
+def test_changes_are_factors_on_the_rate_from_their_time_on() -> None:
+    """0.1 per s, from 10 s on a third of it, from 40 to 60 s rising to twice."""
+    changes = [Change(10.0, 1.0 / 3.0), Change(40.0, 2.0, 60.0)]
+    found = times_s(Activity([(0.0, 0.1), (1.0, 0.1)], changes=changes), 0.0)
+    for time_s, area in ((10.0, 1.0), (40.0, 2.0), (60.0, 2.0 + 0.1 * 20.0 * (1.0 / 3.0 + 2.0) / 2.0)):
+        assert (found > time_s).mean() == pytest.approx(math.exp(-area), abs=0.03)
+
+
 def forgotten(**links: float) -> Network:
     """500 subscribers that an HLR reset at 10 s flags, active once in 20 s on average."""
     scenario: Fields = {
@@ -53,6 +61,16 @@ def test_who_refreshes_in_time_keeps_service() -> None:
     assert network.observer.network_detaches == 0
     assert network.observer.curve == [(0.0, 0)]
     assert not any(handset.flagged for handset in network.population.everyone())
+
+
+def test_refreshes_that_are_put_off_come_later_and_all_the_same() -> None:
+    network = forgotten(refresh_delay_max_s=200.0)
+    network.env.run(until=110.0)
+    at_110_s = sum(handset.flagged for handset in network.population.everyone())
+    assert 180 < at_110_s < 320  # half of the longest delay has passed for those who were active soon
+    network.env.run(until=800.0)
+    assert not any(handset.flagged for handset in network.population.everyone())
+    assert network.observer.network_detaches == 0
 
 
 def test_who_cannot_be_refreshed_is_detached_and_attaches() -> None:

@@ -33,6 +33,7 @@ class Timeline:
             "mass_detach": self._mass_detach,
             "message_burst": self._message_burst,
             "hlr_reset": self._hlr_reset,
+            "activity": lambda event: None,  # the profile knows it beforehand
             "link_reset": self._link_reset,
             "link_up": self._link_reset,
             "link_down": self._link_down,

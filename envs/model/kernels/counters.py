@@ -57,6 +57,8 @@ from signalstorm.envs.model.kernels.layout import (
     P_MESSAGES,
     P_POOL,
     P_PROC,
+    P_PUT_OFF_MASK,
+    P_PUT_OFF_STOCK,
     P_REGISTERED,
     P_SERVER_TABLE,
     P_SERVERS,
@@ -158,6 +160,11 @@ def _serve_unconfirmed(base, plan, tile):
     for c in range(classes):
         for b in range(len(tile)):
             k[K_WITHOUT, b] += flagged[c, b]
+    if plan[P_PUT_OFF_MASK] > 0:
+        later = block(base, plan[P_PUT_OFF_STOCK], classes, tile)
+        for c in range(classes):
+            for b in range(len(tile)):
+                k[K_WITHOUT, b] += later[c, b]
     for m in range(plan[P_ATTACH_MESSAGES], plan[P_MESSAGES]):
         pool = block(base, plan[P_POOL] + m * share * len(tile), share, tile)
         for c in range(classes):
@@ -170,6 +177,8 @@ def _confirming(base, plan, c, b, tile):
     """Subscribers of a class who are registered but to be confirmed, or being confirmed."""
     share = plan[P_COHORTS] + 1
     total = block(base, plan[P_FLAGGED], plan[P_CLASSES], tile)[c, b]
+    if plan[P_PUT_OFF_MASK] > 0:
+        total += block(base, plan[P_PUT_OFF_STOCK], plan[P_CLASSES], tile)[c, b]
     for m in range(plan[P_ATTACH_MESSAGES], plan[P_MESSAGES]):
         total += block(base, plan[P_POOL] + m * share * len(tile), share, tile)[c, b]
     return total

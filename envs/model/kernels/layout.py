@@ -71,6 +71,11 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_PROFILE,  # offset: steps of the points, then values [1/step] at the points
     P_FLAGGED,  # offset: one row per class, registered but to be confirmed
     P_DETACHED,  # offset: one row per class, whose refresh failed in this step
+    P_PUT_OFF,  # offset: ring of the wheel of refreshes put off, C rows per step
+    P_PUT_OFF_MASK,  # 0: refreshes are never put off
+    P_PUT_OFF_LEVEL,
+    P_PUT_OFF_STOCK,
+    P_PUT_OFF_FIRED,  # offset: C rows, refreshes due in this step
     P_IMSIMGR,  # offset: block of the IMSI manager, -1: none
     P_ALARMS,  # offset: log of alarms
     P_LINKS,  # signalling links, 0: none
@@ -93,7 +98,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_CORE,  # plan index of the table of the elements beyond the attach chain, see ``core_layout``
     P_YOUNGEST,  # [step] of the batch in which its youngest storm began; P_END counts from it
     P_COUNT,
-) = range(78)
+) = range(83)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
@@ -216,8 +221,9 @@ requests of the step in which their handsets sent them, so that the mean age tra
     S_OFFSET,  # [step] of the batch in which this storm began
     S_STEP,  # [step] of this storm: the batch's less the offset
     S_APART,  # 1: the storms of the tile began in different steps; in the first column only
+    S_PUT_OFF,  # [steps] within which the refresh of a subscriber who has become active is put off
     S_COUNT,
-) = range(41)
+) = range(42)
 
 # -- class block -----------------------------------------------------------------------------------------------
 (
@@ -311,7 +317,8 @@ requests of the step in which their handsets sent them, so that the mean age tra
     EVENT_LINK_DOWN,
     EVENT_LINK_UP,
     EVENT_LINK_RATE,
-) = range(10)
+    EVENT_ACTIVITY,
+) = range(11)
 
 # -- link block ------------------------------------------------------------------------------------------------
 (

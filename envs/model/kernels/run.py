@@ -46,7 +46,7 @@ def substep(base, plan, step, linked, core, tile):
     if core is not None:
         bar(base, plan, step, tile)
     if linked is not None:
-        refresh(base, plan, tile)
+        refresh(base, plan, step, tile)
     if core is not None:
         if plan[plan[P_CORE] + X_UNKNOWN]:
             ask(base, plan, tile)

@@ -42,6 +42,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_CLASSES,
     P_COHORTS,
     P_DETACHED,
+    P_END,
     P_FIRED_LONG,
     P_FIRED_SHORT,
     P_FLAGGED,
@@ -57,6 +58,11 @@ from signalstorm.envs.model.kernels.layout import (
     P_PROC,
     P_PROFILE,
     P_PROFILE_POINTS,
+    P_PUT_OFF,
+    P_PUT_OFF_FIRED,
+    P_PUT_OFF_LEVEL,
+    P_PUT_OFF_MASK,
+    P_PUT_OFF_STOCK,
     P_REFUSE,
     P_REGISTERED,
     P_SCATTER,
@@ -81,6 +87,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_DEMAND_FROM,
     S_LATE,
     S_NO,
+    S_PUT_OFF,
     S_SLOPE_FROM,
     S_SLOPE_HIGH,
     S_SLOPE_LOW,
@@ -95,7 +102,7 @@ from signalstorm.envs.model.kernels.layout import (
 )
 from signalstorm.envs.model.kernels.memory import block
 from signalstorm.envs.model.kernels.rows import add_rows, add_up, clear
-from signalstorm.envs.model.kernels.wheel import fire, fire_drawn
+from signalstorm.envs.model.kernels.wheel import fire, fire_drawn, put
 
 
 @njit(error_model="numpy")
@@ -169,7 +176,7 @@ def _first_attempts(base, plan, linked, tile):
 
 
 @njit(error_model="numpy")
-def refresh(base, plan, tile):
+def refresh(base, plan, step, tile):
     """Let flagged subscribers refresh their location as they become active; they keep service meanwhile."""
     classes = plan[P_CLASSES]
     share = plan[P_COHORTS] + 1
@@ -202,6 +209,11 @@ def refresh(base, plan, tile):
     for b in range(len(tile)):
         n = min(d[D_DRAW, b], storm[S_WAITING, b])
         d[D_PART, b] = n / storm[S_WAITING, b] if n > 0.0 else 0.0
+    if plan[P_PUT_OFF_MASK] > 0:
+        _put_off(base, plan, step, tile)
+        return
+    for b in range(len(tile)):
+        n = min(d[D_DRAW, b], storm[S_WAITING, b])
         send[attach, b] += n
         kpi[K_REFRESHES, b] += n
     for c in range(classes):
@@ -209,6 +221,45 @@ def refresh(base, plan, tile):
             own = d[D_PART, b] * flagged[c, b]
             flagged[c, b] -= own
             pool[c, b] += own
+
+
+@njit(error_model="numpy")
+def _put_off(base, plan, step, tile):
+    """Refresh those whose time has come, and put off those who have just become active, uniformly over S_PUT_OFF."""
+    classes = plan[P_CLASSES]
+    share = plan[P_COHORTS] + 1
+    attach = plan[P_ATTACH_MESSAGES]
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    flagged = block(base, plan[P_FLAGGED], classes, tile)
+    pool = block(base, plan[P_POOL] + attach * share * len(tile), share, tile)
+    send = block(base, plan[P_SEND], plan[P_MESSAGES], tile)
+    fired = block(base, plan[P_PUT_OFF_FIRED], classes, tile)
+    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    fire(
+        base, plan[P_PUT_OFF], plan[P_PUT_OFF_MASK], plan[P_PUT_OFF_LEVEL], plan[P_PUT_OFF_STOCK], step, classes,
+        classes, plan[P_PUT_OFF_FIRED], tile,
+    )  # fmt: skip
+    for b in range(len(tile)):
+        # Added up as in a storm that puts nobody off, so that the storms beside it in a tile change none of its bits.
+        now = min(d[D_DRAW, b], storm[S_WAITING, b]) if storm[S_PUT_OFF, b] == 0.0 else 0.0
+        send[attach, b] += now
+        kpi[K_REFRESHES, b] += now
+    for c in range(classes):
+        for b in range(len(tile)):
+            own = d[D_PART, b] * flagged[c, b]
+            flagged[c, b] -= own
+            now = fired[c, b]
+            send[attach, b] += now
+            kpi[K_REFRESHES, b] += now
+            if storm[S_PUT_OFF, b] > 0.0:
+                put(
+                    base, plan[P_PUT_OFF], plan[P_PUT_OFF_MASK], plan[P_PUT_OFF_STOCK], step, plan[P_END], classes,
+                    b, c, own, 1, 1 + int(storm[S_PUT_OFF, b]), tile,
+                )  # fmt: skip
+            else:
+                now += own
+            pool[c, b] += now
 
 
 @njit(error_model="numpy")

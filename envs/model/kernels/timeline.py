@@ -18,6 +18,7 @@ from signalstorm.envs.model.kernels.layout import (
     E_TARGET,
     E_UNTIL,
     E_VALUE,
+    EVENT_ACTIVITY,
     EVENT_BURST,
     EVENT_DETACH,
     EVENT_FOREIGN,
@@ -53,6 +54,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_MEAN,
     Q_PATIENCE,
     Q_TIMER,
+    S_ACTIVITY,
     S_COUNT,
     S_SETTLED,
     S_STEP,
@@ -105,7 +107,7 @@ def _apply(base, plan, event, b, own, step, linked, core, tile):
 
 @njit(error_model="numpy")
 def _apply_linked(base, plan, event, b, own, tile):
-    """Apply an event of the HLR or of signalling links."""
+    """Apply an event of the HLR, of handsets' activity or of signalling links."""
     kind = int(event[E_KIND, b])
     target = int(event[E_TARGET, b])
     if kind == EVENT_HLR_RESET:
@@ -116,7 +118,11 @@ def _apply_linked(base, plan, event, b, own, tile):
             registered[c, b] -= n
             flagged[c, b] += n
         return
-    block(base, plan[P_STORM], S_COUNT, tile)[S_SETTLED, b] = 0.0
+    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    if kind == EVENT_ACTIVITY:
+        storm[S_ACTIVITY, b] = _ramp(event, b, own, storm[S_ACTIVITY, b])
+        return
+    storm[S_SETTLED, b] = 0.0
     for link in range(target, target + int(event[E_EXTRA, b])):
         k = link_rows(base, plan, link, tile)
         if kind == EVENT_LINK_RATE:

@@ -66,6 +66,7 @@ def test_the_table_is_consistent() -> None:
         "rto_max_ms": 60000,
         "max_assoc_retx": 10,
         "sack_period_ms": 200,
+        "refresh_delay_max_s": 0.0,
         "pcrf_rate_per_s": None,
     }
 

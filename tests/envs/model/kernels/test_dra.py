@@ -91,6 +91,23 @@ def test_static_limits_per_kind_leave_the_others_alone_within_the_total() -> Non
     np.testing.assert_allclose(block, [100.0, 150.0, 100.0, 150.0], rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["ccr_i", "ccr_u", "ccr_t"])
+@pytest.mark.parametrize("side", ["", "pcrf_"])
+def test_a_limit_of_one_kind_on_either_side_leaves_the_other_kinds_alone(kind: str, side: str) -> None:
+    """Ingress counts for each of two peers, egress for both together."""
+    rates = {"ccr_i_per_s": 100.0, "ccr_u_per_s": 100.0, "ccr_t_per_s": 100.0, "gy_per_s": 100.0}
+    peers = [{"name": "gateway", **rates}, {"name": "other", **rates}]
+    run = course(network(agent(**{f"{side}{kind}_limit_per_s": 80.0}, burst=1e-9, peers=peers) | {"ocs": {}}), 20.0)
+    before = passed(run)
+    expected = dict.fromkeys(("ccr_i", "ccr_u", "ccr_t", "gy"), 200.0) | {kind: 80.0 if side else 160.0}
+    np.testing.assert_allclose(passed(run.run(1.0)) - before, list(expected.values()), rtol=1e-9)
+
+
+def passed(run: Any) -> Any:
+    """Messages of each kind that two peers got through."""
+    return sum(run.batch.peer_block(p)[core.B_SUM_PASSED :, 0][:4] for p in range(2))
+
+
 def test_a_full_bucket_of_20_at_300_per_s_lets_50_through_in_100_ms() -> None:
     burst = [
         {"kind": "peer_burst", "target": "gateway", "time_s": 0.0, "message": "ccr_t", "count": 51, "spread_s": 0.1}
