@@ -25,7 +25,7 @@ from optuna.trial import Trial as OptunaTrial
 
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.knobs import Setting
-from signalstorm.experiments.sampling import Seen, batch_seed, draws
+from signalstorm.experiments.sampling import Scratch, Seen, batch_seed, draws
 from signalstorm.experiments.space import Space, Spec
 from signalstorm.experiments.storage import Heartbeat, patiently
 from signalstorm.experiments.trials import NEVER_WORSE, Claim, Proposal, Scores, Trial, read, sampler_attrs
@@ -72,6 +72,7 @@ class Study:
         self._id = storage.get_study_id_from_name(name)
         self._ended: dict[int, Trial] = {}
         self._identities: dict[int, Setting] = {}
+        self._scratch = Scratch()
         self.heartbeat = Heartbeat(storage)
         self._check(name, identity)
 
@@ -229,7 +230,9 @@ class Study:
             seen = [self._seen(trial, known.get(trial.number)) for trial in before if trial.params]
             asked = sum(trial.user_attrs["batch"] > 0 for trial in before)
             seed = batch_seed(self.spec.sampler.seed, self._salt, batch)
-            drawn = draws(self.spec.sampler, self.space.distributions, seen, len(self.spec.objectives), seed, asked)
+            drawn = draws(
+                self.spec.sampler, self.space.distributions, seen, len(self.spec.objectives), seed, asked, self._scratch
+            )
             for _, draw in zip(range(_ASKS_PER_POINT * count), drawn, strict=False):
                 proposals += self._new(draw.params, draw.attrs, taken)
                 if len(proposals) >= count:

@@ -1,6 +1,7 @@
 """Samplers: a batch is a function of what it may know, and every sampler gives legal points."""
 
 import itertools
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import InputError
-from signalstorm.experiments.sampling import Seen, batch_seed, check_installed, draws, grid
+from signalstorm.experiments.sampling import Scratch, Seen, batch_seed, check_installed, draws, grid
 from signalstorm.experiments.search_space import search_space
 from signalstorm.experiments.study_file import Sampler
 
@@ -42,6 +43,23 @@ def test_equal_knowledge_gives_equal_points(kind: str) -> None:
     assert all(SPACE.distributions[name]._contains(SPACE.distributions[name].to_internal_repr(value))
                for point in first for name, value in point.items())  # fmt: skip
     assert all(set(point) == set(SPACE.knobs) for point in first)
+
+
+@pytest.mark.parametrize("pending", ["last", "among", "none"])
+@pytest.mark.parametrize("kind", ["tpe", "qmc", "random"])
+def test_what_is_kept_from_batch_to_batch_changes_no_point(kind: Any, pending: str) -> None:
+    _needs(kind)
+    spec, objectives, scratch = Sampler(kind=kind, startup=8), 1, Scratch()
+    finished = _seen(64)
+    for batch, count in enumerate((8, 24, 24, 40, 64)):
+        seen = finished[:count]
+        under_way = {"last": range(count - 8, count), "among": range(count - 8, count, 2), "none": ()}[pending]
+        seen = [replace(trial, values=None) if i in under_way else trial for i, trial in enumerate(seen)]
+        kept, anew = (
+            [d.params for d in itertools.islice(draws(spec, SPACE.distributions, seen, objectives, batch, count, s), 5)]
+            for s in (scratch, None)
+        )
+        assert kept == anew
 
 
 def test_the_sobol_sequence_goes_on_from_batch_to_batch() -> None:
