@@ -48,14 +48,18 @@ def check(values: Mapping[str, Any]) -> tuple[dict[str, KnobValue], list[Finding
 
 
 def check_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding if the limits of the retransmission time-out that are given are out of order."""
+    """Yield a finding if the limits of the retransmission time-out that are given are out of order.
+
+    The way out names every limit below: one that is not given may be in force with a value that breaks the rule next.
+    """
     given = [(name, values[name]) for name in RTO_NAMES if name in values]
     if all(smaller <= larger for (_, smaller), (_, larger) in pairwise(given)):
         return
     shown = ", ".join(f"{_RTO_WORDS[name]} {value:g} ms" for name, value in given)
     at = max(i for i, (_, limit) in enumerate(given) if any(limit < below for _, below in given[:i]))
     top, below = given[at], given[:at]
-    way_out = f"with {top[0]}={top[1]:g} also give {' and '.join(f'{name} <= {top[1]:g}' for name, _ in below)}"
+    lower = RTO_NAMES[: RTO_NAMES.index(top[0])]
+    way_out = f"with {top[0]}={top[1]:g} also give {' and '.join(f'{name} <= {top[1]:g}' for name in lower)}"
     if at < len(given) - 1:
         way_out += f", or {top[0]} >= {max(limit for _, limit in below):g}"
     way_out += "; a change takes each association down, so change one at a time"

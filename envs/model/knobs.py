@@ -9,9 +9,10 @@ from signalstorm.envs.model import yaml_lines
 from signalstorm.envs.model.core_knobs import FIELDS, THROTTLES, field_value
 from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
 from signalstorm.envs.model.knob_checks import check, check_core, check_rto, on_grid
-from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, Knob, KnobValue
+from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, RTO_RULE, Knob, KnobValue
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_core_events import NodeEvent
+from signalstorm.envs.model.scenario_topology import Links
 from signalstorm.envs.model.wording import nearest
 
 __all__ = [
@@ -101,6 +102,8 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
         for form in queue_forms:
             present.pop(form, None)
     merged, findings = check({**present, **setting})
+    if topology.links is not None:
+        findings = _rto_in_force(topology.links, merged, findings)
     findings += [
         Finding((name,), f"the scenario has no {KNOBS[name].element}", value, "leave the knob out")
         for name, value in setting.items()
@@ -156,6 +159,14 @@ def resolve(setting: Mapping[str, KnobValue], scenario: Scenario) -> Setting:
     if "pcrf_rate_per_s" in merged:
         values["pcrf_rate_per_s"] = merged["pcrf_rate_per_s"]
     return Setting({name: _tidy(value) for name, value in values.items()})
+
+
+def _rto_in_force(links: Links, merged: Mapping[str, KnobValue], findings: list[Finding]) -> list[Finding]:
+    """Return findings in which one about the order of the time-outs shows all that are in force, given or not."""
+    if not any(RTO_RULE in finding.rule for finding in findings):
+        return findings
+    in_force = {name: merged.get(name, getattr(links, name)) for name in RTO_NAMES}
+    return [*(finding for finding in findings if RTO_RULE not in finding.rule), *check_rto(in_force)]
 
 
 def _nodes_left(scenario: Scenario, values: Mapping[str, KnobValue]) -> Iterator[Finding]:

@@ -365,6 +365,19 @@ def test_rto_limits_out_of_order_are_refused_in_milliseconds() -> None:
     assert resolve(validate(legal), load("incident-2014")).items() >= legal.items()
 
 
+def test_the_way_out_of_rto_limits_names_those_in_force_too() -> None:
+    """RTO-initial is not given and 3 s in force: whoever lowers RTO-min alone is refused once more."""
+    given = {"rto_min_ms": 1000, "rto_max_ms": 500}
+    with pytest.raises(InputError) as error:
+        parse_set([f"{name}={value}" for name, value in given.items()])
+    assert "also give rto_min_ms <= 500 and rto_initial_ms <= 500" in str(error.value)
+    with pytest.raises(InputError) as error:
+        resolve(given, INCIDENT)
+    assert "(RTO-min 1000 ms, RTO-initial 3000 ms, RTO-max 500 ms)" in str(error.value)
+    assert len(error.value.faults) == 1
+    resolve(validate({"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}), INCIDENT)
+
+
 def test_a_number_in_the_commands_unit_gets_a_hint() -> None:
     """5 units of 100 ms are 500 ms; the knob counts in ms."""
     text = message({"rto_max_ms": 5})
