@@ -23,7 +23,7 @@ def fails_sooner(target: Mapping[str, KnobValue], other: Mapping[str, KnobValue]
     if now_s is None or then_s is None or then_s >= now_s:
         return
     most = round(KNOBS["max_assoc_retx"].high)
-    text = f"an association fails after {then_s:g} s without an acknowledgement, instead of {now_s:g} s"
+    text = f"an association fails after {endurance(target)} without an acknowledgement, instead of {endurance(other)}"
     as_before = retransmissions_for(target, now_s)
     if as_before is not None:
         yield f"{text}; max_assoc_retx={as_before} would keep it for as long as now"
@@ -44,8 +44,28 @@ def retransmissions_for(setting: Mapping[str, KnobValue], seconds: float) -> int
 
 
 def endures_s(setting: Mapping[str, KnobValue]) -> float | None:
-    """Return the time of silence after which an association that worked fails [s]; None without links."""
+    """Return the least time of silence after which an association that worked fails [s]; None without links."""
+    times_s = _times_s(setting)
+    return None if times_s is None else times_s[0]
+
+
+def endurance(setting: Mapping[str, KnobValue]) -> str | None:
+    """Return the times of silence after which an association fails, in words; None without links.
+
+    The least is that of RTO at RTO-min, where it last worked; the most that of RTO at RTO-max, to which expiries of a
+    closed window have backed it off.
+    """
+    times_s = _times_s(setting)
+    if times_s is None:
+        return None
+    least_s, most_s = times_s
+    return f"{least_s:g} s" if least_s == most_s else f"{least_s:g} to {most_s:g} s"
+
+
+def _times_s(setting: Mapping[str, KnobValue]) -> tuple[float, float] | None:
+    """Return the least and the most of that time [s]; None without links."""
     if any(name not in setting for name in _NEEDED):
         return None
     low, high, retransmissions = (float(setting[name]) for name in _NEEDED)
-    return path_death_s(low, high, round(retransmissions))
+    count = round(retransmissions)
+    return path_death_s(low, high, count), path_death_s(low, high, count, high)
