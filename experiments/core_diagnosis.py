@@ -18,7 +18,7 @@ _FULL = 0.999
 """Utilisation at which a processor does nothing but queue."""
 _INSTANTS = 2001
 """Times of a run at which capacities and loads are looked at."""
-_LASTING = 0.1
+LASTING = 0.1
 """Share of a run for which a load above capacity is more than a part of the storm."""
 _TWITCHY_PER_HOUR = 30
 """A limit that tightens more often swings rather than settles."""
@@ -168,7 +168,7 @@ def _beyond_every_knob(scenario: Scenario) -> Iterator[str]:
         foreign = loads(scenario, name, time)
         asked = steady * messages_per_attach(scenario, name) + foreign
         above = asked > rates
-        if above.mean() <= _LASTING and not above[-1]:
+        if above.mean() <= LASTING and not above[-1]:
             continue
         worst = int(np.argmax(np.where(above, asked - rates, -np.inf)))
         of_others = f" ({foreign[worst]:g}/s of them foreign)" if foreign[worst] > 0 else ""

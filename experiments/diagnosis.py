@@ -11,12 +11,11 @@ from signalstorm.envs.model.knob_checks import warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.metrics import Outcomes, watched_s
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_events import LinkEvent
 from signalstorm.experiments.core_diagnosis import diagnose_core, instants
 from signalstorm.experiments.evaluate import StormSet
-from signalstorm.experiments.patience import endures_s
+from signalstorm.experiments.link_diagnosis import diagnose_links
 from signalstorm.experiments.room import gate_and_calm
-from signalstorm.experiments.stuck_links import PINNED_SHARE, stuck_links
+from signalstorm.experiments.stuck_links import stuck_links
 
 _MUCH = 0.05
 """Share of wasted work, or of storms, worth a sentence."""
@@ -39,8 +38,7 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         *_cliff(scenario, setting, outcomes),
         *_too_tight(outcomes),
         *_little_room(scenario, setting),
-        *_stalled(scenario, outcomes),
-        *_path_loss(scenario, setting, outcomes),
+        *diagnose_links(scenario, setting, outcomes),
         *_acknowledgements(setting),
         *diagnose_core(scenario, setting, outcomes),
         *cannot_help(storms, setting),
@@ -116,37 +114,6 @@ def _little_room(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Iterat
         yield (
             f"little room: the gate of {gate:g}/s lies {gate / calm - 1:.0%} above the {calm:.0f} attaches/s of calm "
             "times; where these grow past it, it keeps people out for ever"
-        )
-
-
-def _stalled(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
-    """Links that end the storm congested, whether or not their peer ever takes data again."""
-    watched = scenario.horizon_s
-    pinned = [
-        name
-        for name, seconds in outcomes.link_congested_s.items()
-        if float(np.median(seconds)) > PINNED_SHARE * watched
-    ]
-    if pinned:
-        yield (
-            f"stalled peer: {', '.join(pinned)} congested for more than {PINNED_SHARE:.0%} of the time; "
-            "a lower RTO-max helps only if the peer takes data again and nobody notices, "
-            "a restart of the links empties their queues"
-        )
-
-
-def _path_loss(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:
-    """Paths that die unnoticed: what is sent on them gets no answer until their associations fail."""
-    found_s = endures_s(setting)
-    for event in scenario.timeline:
-        if found_s is None or not isinstance(event, LinkEvent) or event.kind != "link_down" or event.noticed:
-            continue
-        dead = [name for name in outcomes.link_lost if event.target in ("*", name, name.partition("/")[0])]
-        lost = float(np.median(np.sum([outcomes.link_lost[name] for name in dead], axis=0)))
-        yield (
-            f"path loss: {', '.join(dead)} died unnoticed at {event.time_s:g} s; an association fails only after "
-            f"{found_s:g} s without an acknowledgement, and until then its part of the messages gets no answer "
-            f"({lost:.0f} were discarded); lower RTO limits or a lower max_assoc_retx find it sooner"
         )
 
 

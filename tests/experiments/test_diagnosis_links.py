@@ -1,18 +1,56 @@
 """What the diagnosis says of links: pinned ones, and time-outs that acknowledgements may outlast."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 import signalstorm as ss
+from signalstorm.envs.model.scenario import Scenario
 from tests.experiments.short_storms import short
+
+QUICK = {"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}
+SILENT = [{"kind": "capacity", "target": stp, "time_s": 60.0, "value": 0.0} for stp in ("stp1", "stp2")]
+
+
+def said(scenario: Scenario, knobs: Mapping[str, Any] | None = None) -> str:
+    return " ".join(ss.simulate(scenario, knobs, seeds=1).to_json()["diagnosis"])
 
 
 def test_a_stalled_peer_is_named_and_no_remedy_is_promised() -> None:
-    text = " ".join(ss.simulate(short(rate_per_s=20.0), seeds=1).to_json()["diagnosis"])
+    """Peers that take no data any more; nothing is wrong with the load, so the gate is not named."""
+    silent = short(rate_per_s=5000.0).with_fields({"timeline": SILENT})
+    text = said(silent)
     assert "stalled peer: stp1/slc1, stp2/slc1 congested" in text
     assert "only if the peer takes data again" in text
-    assert "stalled" not in " ".join(ss.simulate(short(rate_per_s=5000.0), seeds=1).to_json()["diagnosis"])
+    assert "overload" not in text
+    assert "RTO-max is 500 ms, the least that is legal, so no lower one can help" in said(silent, QUICK)
+    assert "stalled" not in said(short(rate_per_s=5000.0))
+
+
+@pytest.mark.parametrize(
+    ("knobs", "advice"),
+    [
+        ({"nop_rate": 500}, "the gate lets 500/s through: lower nop_rate"),
+        ({"nop_rate": "off"}, r"the gate is off and lets up to [\d,]+/s through: set nop_rate below what they carry"),
+    ],
+)
+def test_links_that_are_asked_for_more_than_they_carry_are_overloaded(knobs: dict[str, Any], advice: str) -> None:
+    """Links of 270 and 259 messages/s carry 132 attaches/s at four each; 364/s come in calm times already."""
+    text = said(short(rate_per_s=270.0), {**knobs, **QUICK})
+    assert re.search(f"overload: the links carry about 132 attaches/s, 4 messages each, {advice}", text)
+    assert "stalled peer" not in text
+
+
+def test_links_with_room_for_what_the_gate_lets_through_are_not_overloaded() -> None:
+    assert "overload: the links" not in said(short(rate_per_s=270.0), {"nop_rate": 100, **QUICK})
+
+
+def test_no_gate_is_advised_below_the_least_that_is_legal() -> None:
+    text = said(short(rate_per_s=90.0), QUICK)
+    assert "carry about 44 attaches/s" in text
+    assert "no legal nop_rate is below that" in text
 
 
 def test_a_time_out_at_the_acknowledgement_delay_is_named() -> None:
@@ -20,17 +58,23 @@ def test_a_time_out_at_the_acknowledgement_delay_is_named() -> None:
     assert any(line.startswith("rto_min_ms: should be above 200 ms") for line in result.to_json()["diagnosis"])
 
 
-@pytest.mark.parametrize(("knobs", "found_s"), [({"max_assoc_retx": 3}, 15), ({"max_assoc_retx": 5}, 63)])
+@pytest.mark.parametrize(
+    ("knobs", "found_s", "at_most_s"), [({"max_assoc_retx": 3}, 15, 240), ({"max_assoc_retx": 5}, 63, 360)]
+)
 def test_a_path_that_dies_unnoticed_is_named_with_what_is_lost_until_it_is_found(
-    knobs: dict[str, int], found_s: int
+    knobs: dict[str, int], found_s: int, at_most_s: int
 ) -> None:
-    """RTO of 1, 2, 4, ... s: the longer an association endures silence, the more is sent in vain."""
+    """RTO of 1, 2, 4, ... s: the longer an association endures silence, the more is sent in vain.
+
+    Where expiries had backed RTO off to RTO-max before, the path is found dead only after (limit + 1) x RTO-max.
+    """
     down = {"kind": "link_down", "target": "stp1", "time_s": 200.0, "noticed": False}
     result = ss.simulate(short(rate_per_s=5000.0).with_fields({"timeline": [down]}), knobs, seeds=1).to_json()
-    (said,) = (line for line in result["diagnosis"] if line.startswith("path loss"))
-    assert f"stp1/slc1 died unnoticed at 200 s; an association fails only after {found_s} s" in said
+    (line,) = (line for line in result["diagnosis"] if line.startswith("path loss"))
+    words = f"stp1/slc1 died unnoticed at 200 s; an association fails only after {found_s} to {at_most_s} s"
+    assert words in line
     dead, alive = (link["lost"] for link in result["links"])
-    assert int(re.search(r"\((\d+) were discarded\)", said)[1]) == round(dead)  # type: ignore[index]
+    assert int(re.search(r"\((\d+) were discarded\)", line)[1]) == round(dead)  # type: ignore[index]
     assert 0.5 * 364 * 4 * 0.5 * found_s < dead < 2.0 * 364 * 4 * 0.5 * found_s
     assert alive == 0.0
 

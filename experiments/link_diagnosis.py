@@ -1,0 +1,107 @@
+"""Diagnosis of signalling links, in words: overloaded ones, stalled peers, paths that die unnoticed."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from signalstorm.envs.model.capacity import link_rates
+from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.envs.model.metrics import Outcomes
+from signalstorm.envs.model.procedures import PROCEDURES
+from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_events import LinkEvent
+from signalstorm.experiments.core_diagnosis import LASTING, instants
+from signalstorm.experiments.patience import endurance
+from signalstorm.experiments.stuck_links import PINNED_SHARE
+
+_BUSY = 0.5
+"""A congested link that sent this share of what it could was overloaded; no closed window was the reason."""
+_LOADED = 0.8
+"""Attaches of a whole run, calm times among them, over what links carry, from which on they were overloaded."""
+
+
+def diagnose_links(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:
+    """Say what signalling links did to the storms.
+
+    Args:
+        scenario: The nominal scenario.
+        setting: The complete setting.
+        outcomes: What the storms came to, shape (storms,).
+    """
+    pinned = [
+        name
+        for name, seconds in outcomes.link_congested_s.items()
+        if float(np.median(seconds)) > PINNED_SHARE * scenario.horizon_s
+    ]
+    if pinned:
+        yield from _overload(scenario, setting, outcomes)
+        yield from _stalled(scenario, setting, outcomes, pinned)
+    yield from _path_loss(scenario, setting, outcomes)
+
+
+def _overload(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:
+    """More attaches than the links carry for long: a lasting load, not one wave in front of a peer that stalls."""
+    links = scenario.topology.links
+    if links is None:
+        return
+    peak = float(np.median(outcomes.peak_admitted_rate_per_s))
+    whole_run = float(np.median(outcomes.admitted)) / scenario.horizon_s
+    messages = len(PROCEDURES[scenario.access])
+    rates = link_rates(scenario, links, instants(scenario))
+    short = (rates > 0.0) & (rates < messages * peak)
+    if short.mean() <= LASTING:
+        return
+    carried = float(np.median(rates[short])) / messages
+    if whole_run < _LOADED * carried:
+        return
+    said = f"overload: the links carry about {carried:.0f} attaches/s, {messages} messages each"
+    if scenario.topology.gate is None:
+        yield f"{said}, and up to {peak:,.0f}/s come in, as there is no gate"
+    elif isinstance(setting.get("nop_rate"), str):
+        yield f"{said}, the gate is off and lets up to {peak:,.0f}/s through: set nop_rate below what they carry"
+    elif carried <= KNOBS["nop_rate"].low:
+        yield f"{said}, the gate lets {peak:,.0f}/s through, and no legal nop_rate is below that: add links"
+    else:
+        yield f"{said}, the gate lets {peak:,.0f}/s through: lower nop_rate"
+
+
+def _stalled(
+    scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes, pinned: list[str]
+) -> Iterator[str]:
+    """Links that are congested most of the time without being busy, whether or not their peer ever takes data again."""
+    links = scenario.topology.links
+    if links is None:
+        return
+    shares = links.stp_rate_shares or (1.0,) * links.stps
+    could = {
+        name: links.rate_per_s * shares[number // links.links_per_stp] * scenario.horizon_s
+        for number, name in enumerate(links.names())
+    }
+    idle = [name for name in pinned if float(np.median(outcomes.link_tx[name])) < _BUSY * could[name]]
+    if not idle:
+        return
+    limit, least = setting.get("rto_max_ms"), KNOBS["rto_max_ms"].low
+    help_ = (
+        f"RTO-max is {least:g} ms, the least that is legal, so no lower one can help"
+        if isinstance(limit, int | float) and limit <= least
+        else "a lower RTO-max helps only if the peer takes data again and nobody notices"
+    )
+    yield (
+        f"stalled peer: {', '.join(idle)} congested for more than {PINNED_SHARE:.0%} of the time; "
+        f"{help_}, a restart of the links empties their queues"
+    )
+
+
+def _path_loss(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:
+    """Paths that die unnoticed: what is sent on them gets no answer until their associations fail."""
+    found = endurance(setting)
+    for event in scenario.timeline:
+        if found is None or not isinstance(event, LinkEvent) or event.kind != "link_down" or event.noticed:
+            continue
+        dead = [name for name in outcomes.link_lost if event.target in ("*", name, name.partition("/")[0])]
+        lost = float(np.median(np.sum([outcomes.link_lost[name] for name in dead], axis=0)))
+        yield (
+            f"path loss: {', '.join(dead)} died unnoticed at {event.time_s:g} s; an association fails only after "
+            f"{found} without an acknowledgement, and until then its part of the messages gets no answer "
+            f"({lost:.0f} were discarded); lower RTO limits or a lower max_assoc_retx find it sooner"
+        )
