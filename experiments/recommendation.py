@@ -146,7 +146,7 @@ class Nominal(Record):
     seeds: tuple[Whole, ...]
     """Storm numbers."""
     lower_bound_s: Number | None
-    """The time that no setting can beat; null if the storm cannot end within the horizon [s]."""
+    """The fluid limit, which no setting can beat but by chance; null if the storm cannot end within the horizon [s]."""
     horizon_s: Number
     """Time within which a storm can end [s]."""
     present: Figures
@@ -163,7 +163,7 @@ class StormRow(Record):
     fields: Mapping[str, Number]
     """What the storm drew, by dotted path."""
     lower_bound_s: Number | None
-    """The time that no setting can beat; null if the storm cannot end within the horizon [s]."""
+    """The fluid limit, which no setting can beat but by chance; null if the storm cannot end within the horizon [s]."""
     present_s: Number | None
     """T under the present setting, null where not reached [s]."""
     recommended_s: Number | None

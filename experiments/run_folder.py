@@ -52,6 +52,8 @@ class RunFolder:
         self.path = Path(path)
         self._lock: IO[str] | None = None
         self._new = False
+        self._made: list[Path] = []
+        """Folders above it that were made for it, the nearest first."""
 
     def __enter__(self) -> Self:
         """Make the folder and lock it.
@@ -60,6 +62,7 @@ class RunFolder:
             InputError: If it cannot be written, or another process holds it.
         """
         self._new = not self.path.exists()
+        self._made = [folder for folder in self.path.parents if not folder.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = (self.path / _LOCK).open("a", encoding="utf-8")
@@ -81,7 +84,8 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 for name in (_LOCK, _WORKER):
                     (self.path / name).unlink(missing_ok=True)
-                self.path.rmdir()
+                for folder in (self.path, *self._made):
+                    folder.rmdir()
 
     @property
     def journal(self) -> Path:

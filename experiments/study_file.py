@@ -110,6 +110,8 @@ class Robustness(Part):
 
     @model_validator(mode="after")
     def _within(self) -> "Robustness":
+        if self.list and self.storms != StormRange():
+            raise PydanticCustomError("storms", "has both a list and a generator of storms: leave one of them out")
         if max(self.numbers) >= CHOICE:
             raise PydanticCustomError("storms", "storms of a search must be below 10000, others are held back")
         return self

@@ -1,4 +1,4 @@
-"""The bound that no setting can beat: the fluid limit of a storm, with nothing wasted."""
+"""The bound that no setting can beat but by chance: the fluid limit of a storm, with nothing wasted."""
 
 from collections.abc import Mapping
 
@@ -47,7 +47,10 @@ def as_set(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Scenario:
 
 
 def lower_bound_s(scenario: Scenario) -> float:
-    """Return the time that no setting can beat: the fluid limit without any wasted work [s].
+    """Return the time that no setting can beat but by chance: the fluid limit without any wasted work [s].
+
+    Servers whose draws are lucky, and the band within which a network counts as healthy, let some storms end a few per
+    cent sooner.
 
     Demand enters at its own pace, mass detaches at theirs; every server passes at most its rate, in order of arrival,
     from the first request on; nothing is refused, late or tried twice. Min-plus algebra: a server of cumulative

@@ -10,7 +10,10 @@ from pathlib import Path
 import optuna
 from optuna.trial import TrialState
 
+from signalstorm.experiments.engines import Threads
+from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.storage import open_storage
+from tests.experiments.tuning import busy_scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "together"
@@ -32,6 +35,12 @@ def environment() -> dict[str, str]:
     return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 
 
+def compile_first() -> None:
+    """Compile the model for one storm and for many: processes that all do it at once take minutes."""
+    for count in (1, 40):
+        Threads().evaluate([{}], StormSet(busy_scenario(), tuple(range(count)), vary=True))
+
+
 def start(folder: Path, storage: str, trials: int, jobs: int = 0) -> subprocess.Popen[bytes]:
     """Start a process that searches, in a folder of its own and a process group of its own."""
     with (folder.parent / f"{folder.name}.err").open("ab") as err:
@@ -42,7 +51,7 @@ def start(folder: Path, storage: str, trials: int, jobs: int = 0) -> subprocess.
 
 
 def finish(processes: list[subprocess.Popen[bytes]], folders: list[Path], timeout_s: float = 280) -> None:
-    """Wait for processes, all of which have to end well."""
+    """Wait for processes, all of which have to end well; a test that takes longer by design says how long."""
     for process, folder in zip(processes, folders, strict=True):
         code = process.wait(timeout=timeout_s)
         assert code == 0, (folder.parent / f"{folder.name}.err").read_text()[-3000:]

@@ -194,6 +194,7 @@ def test_a_killed_process_leaves_its_claims_to_another(server: Postgres, tmp_pat
 
 def _together(count: int, url: str, tmp_path: Path, trials: int) -> None:
     folders = [tmp_path / f"run{i}" for i in range(count)]
+    sharing.compile_first()
     sharing.finish([sharing.start(folder, url, trials) for folder in folders], folders)
     sharing.check_together(folders, url, trials)
 

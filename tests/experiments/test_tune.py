@@ -244,8 +244,8 @@ def test_another_storage_gives_the_same_answer(
 )
 def test_refused_input_leaves_no_folder_behind(wrong: dict[str, Any], rule: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rule):
-        tune(small_scenario(), out=tmp_path / "run", budget=SMALL, **wrong)
-    assert not (tmp_path / "run").exists()
+        tune(small_scenario(), out=tmp_path / "runs" / "run", budget=SMALL, **wrong)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_range_beyond_a_knobs_own_is_named_with_its_line(tmp_path: Path) -> None:
