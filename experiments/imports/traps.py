@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
-from signalstorm.envs.model.errors import Fault, InputError, wrong_input
+from signalstorm.envs.model.errors import ABSENT, Fault, InputError, wrong_input
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.imports import text
@@ -30,6 +30,11 @@ _DATES = tuple(
     )
 )
 _CLEARED = re.compile(r"clear|congestion[- ]?(?:end|abat)|\bnormal\b|recover|un-?congest|\bceas", re.IGNORECASE)
+_STATE = re.compile(
+    r"(?:\b(?:set|raised|normal|end(?:ed|s)?)|clear(?:ed|s)?|recover(?:ed|s)?|un-?congested|ceas(?:ed|es)|abat(?:ed|es))\W*$",
+    re.IGNORECASE,
+)
+"""The end of a line that says whether the alarm was set or cleared; nothing that matters follows."""
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("cpu warn", re.compile(r"imsi ?mgr|imsi manager|cpu ?warn|(?:processor|cpu).*(?:warn|over|high)", re.IGNORECASE)),
     ("congestion", re.compile(r"congest|flow[- ]?control|scon\b", re.IGNORECASE)),
@@ -96,7 +101,8 @@ def parse(source: Text) -> Traps:
     """Understand the lines of an alarm log.
 
     Raises:
-        InputError: If none of them is a trap that is known, or with every time or date that cannot be.
+        InputError: If none of them is a trap that is known, or with every time or date that cannot be, and a last line
+            that may be cut.
     """
     traps: list[Trap] = []
     unknown: list[tuple[int, str]] = []
@@ -122,6 +128,8 @@ def parse(source: Text) -> Traps:
         edge: Literal["set", "cleared"] = "cleared" if _CLEARED.search(line.text) else "set"
         traps.append(Trap(line.number, seconds, element, kind, edge, line.text))
         days.append(day)
+    if source.cut and traps:
+        faults += _cut(source)
     if faults:
         raise InputError(faults)
     if not traps:
@@ -141,6 +149,20 @@ def parse(source: Text) -> Traps:
     if faults:
         raise InputError(faults)
     return Traps(source.file, tuple(traps), tuple(unknown), first)
+
+
+def _cut(source: Text) -> Iterator[Fault]:
+    """Yield a fault for a last line without line end about an alarm, unless it says whether that was set or cleared.
+
+    Without these words a line means that the alarm was set, which is wrong where ``cleared`` is what was cut off; and
+    the number of its link may be cut.
+    """
+    last = source.lines[-1]
+    about = element_of(last.text) or any(pattern.search(last.text) for _, pattern in _KINDS)
+    if about and _TIME.search(last.text) and not _STATE.search(last.text):
+        rule = f"may be cut: the file ends without a line end after {last.text[-60:]!r}"
+        way_out = "copy the log once more, or end the line if it is whole"
+        yield Fault(source.file, last.number, "", rule, ABSENT, way_out)
 
 
 def _seconds(times: Sequence[tuple[str, ...]]) -> float:

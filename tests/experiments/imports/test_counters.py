@@ -196,6 +196,31 @@ def test_traps_that_cannot_be(log: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "cut",
+    [
+        "08:20:14 STP-3 SLC-3 congestion",
+        "08:20:14 STP-3 SLC-3 congestion cl",
+        "08:20:14 STP-3 SLC-3 cong",
+        "08:20:14 congestion cleared on STP-3 SLC-1",
+    ],
+)
+def test_a_log_cut_in_mid_line_is_refused(cut: str) -> None:
+    """`congestion cleared` cut after its first word would be an alarm that is set; a second digit may be missing."""
+    before = "08:13:14 STP-3 SLC-3 congestion\n"
+    with pytest.raises(InputError, match="alarms.txt:2: may be cut: the file ends without a line end after '08:20"):
+        parsed(before + cut)
+    assert parsed(f"{before}{cut}\n").traps
+
+
+@pytest.mark.parametrize(
+    "whole", ["08:20:14 STP-3 SLC-3 congestion cleared", "08:20:14 STP-3 SLC-2 congestion: set.", "end of log"]
+)
+def test_a_last_line_that_is_whole_needs_no_line_end(whole: str) -> None:
+    before = "08:13:14 STP-3 SLC-3 congestion\n"
+    assert parsed(before + whole).alarms() == parsed(f"{before}{whole}\n").alarms()
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("21.11.2014", "22.11.2014"),
