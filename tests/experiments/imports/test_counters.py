@@ -207,7 +207,7 @@ def test_traps_that_cannot_be(log: str, said: str) -> None:
 def test_a_log_cut_in_mid_line_is_refused(cut: str) -> None:
     """`congestion cleared` cut after its first word would be an alarm that is set; a second digit may be missing."""
     before = "08:13:14 STP-3 SLC-3 congestion\n"
-    with pytest.raises(InputError, match="alarms.txt:2: may be cut: the file ends without a line end after '08:20"):
+    with pytest.raises(InputError, match=r"alarms\.txt:2: may be cut: the file ends without a line end after '08:20"):
         parsed(before + cut)
     assert parsed(f"{before}{cut}\n").traps
 
