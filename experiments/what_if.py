@@ -3,10 +3,14 @@
 import csv
 import io
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
 
 from signalstorm.envs.model import scenario_file, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, located, wrong_input
@@ -16,6 +20,7 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import Event
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.alarms import trap_lines
+from signalstorm.experiments.clock import start_of_day_s
 
 if TYPE_CHECKING:
     from signalstorm.experiments.simulate import SimulationResult
@@ -46,6 +51,9 @@ EVENT_VALUES: dict[str, str | None] = {
 }
 """The field that VALUE of an event option sets, by kind; None: it takes none."""
 _WHOLE = {"nodes"}
+
+_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))?")
+_DAY_S = 86_400.0
 
 _HOLD_KNOBS = ("topology", "present")
 """Parts of a scenario of which it depends which knobs there are, and what is legal for them."""
@@ -122,18 +130,20 @@ def _timeline(model: Scenario, added: Iterable[str], left_out: Iterable[str]) ->
     more = []
     for text in added:
         with _collected(faults):
-            more.append(parse_event(text))
+            more.append(parse_event(text, model.clock_start))
     if faults:
         raise InputError(faults)
     return [event.model_dump(mode="json") for event in model.timeline if event.kind not in left_out] + more
 
 
-def parse_event(text: str) -> dict[str, Any]:
+def parse_event(text: str, clock_start: str | None = None) -> dict[str, Any]:
     """Read an event of the command line.
 
     Args:
         text: For example ``capacity:pcrf@30=20``: from 30 s on the PCRF serves 20 per second; further fields of the
-            event follow, each behind a comma: ``peer_burst:gateway@60=5000,message=ccr_t,spread_s=10``.
+            event follow, each behind a comma: ``peer_burst:gateway@60=5000,message=ccr_t,spread_s=10``. A target that
+            has a default may be left out: ``hlr_reset@0``.
+        clock_start: The scenario's start as HH:MM, with which a time of day may be given: ``link_reset:*@10:07``.
 
     Raises:
         InputError: If the words are not of that form.
@@ -143,12 +153,14 @@ def parse_event(text: str) -> dict[str, Any]:
     what, at, when = head.partition("@")
     kind, colon, target = what.partition(":")
     example = "for example capacity:pcrf@30=20"
-    if not at or not colon:
+    if kind in EVENT_VALUES and not colon:
+        target = _default_target(kind)
+    if not at or not (colon or target):
         raise wrong_input(f"must have the form {_FORM}", text, example, key="--event")
     if kind not in EVENT_VALUES:
         raise wrong_input("there is no such kind of event", kind, nearest(kind, EVENT_VALUES), key="--event")
     try:
-        event: dict[str, Any] = {"kind": kind, "target": target, "time_s": float(when)}
+        event: dict[str, Any] = {"kind": kind, "target": target, "time_s": _time_s(when, clock_start)}
         number = float(value) if equals else None
     except ValueError:
         raise wrong_input(f"must have the form {_FORM} with numbers", text, example, key="--event") from None
@@ -161,6 +173,26 @@ def parse_event(text: str) -> dict[str, Any]:
         name, value = _field(part, text, event)
         event[name] = value
     return event
+
+
+def _default_target(kind: str) -> str:
+    """Return the target that an event of a kind has by itself; empty if it must be given."""
+    model = _event_model(kind)
+    field = None if model is None else model.model_fields["target"]
+    return "" if field is None or field.is_required() else str(field.default)
+
+
+def _time_s(when: str, clock_start: str | None) -> float:
+    """Return a time from the scenario's start, given in seconds or as a time of day [s].
+
+    Raises:
+        ValueError: If it is neither, or the scenario names no time of day.
+    """
+    clock, start_s = _CLOCK.fullmatch(when.strip()), start_of_day_s(clock_start)
+    if clock is None or start_s is None:
+        return float(when)
+    hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+    return (3600.0 * hours + 60.0 * minutes + seconds - start_s) % _DAY_S
 
 
 def _field(part: str, text: str, event: Mapping[str, Any]) -> tuple[str, Any]:
@@ -186,11 +218,14 @@ def _fields_in_words(names: list[str]) -> str:
 
 def event_fields(kind: str) -> tuple[str, ...]:
     """Return the fields that an event of a kind has, its kind, target and time among them."""
+    model = _event_model(kind)
+    return () if model is None else tuple(model.model_fields)
+
+
+def _event_model(kind: str) -> type[BaseModel] | None:
+    """Return the class of a kind of event."""
     union = get_args(Event)[0]
-    for model in get_args(union):
-        if kind in get_args(model.model_fields["kind"].annotation):
-            return tuple(model.model_fields)
-    return ()
+    return next((one for one in get_args(union) if kind in get_args(one.model_fields["kind"].annotation)), None)
 
 
 def read_setting(path: Path) -> Setting:
@@ -229,6 +264,19 @@ def refuse_tune_folder(out: Path) -> None:
     """
     if any((out / name).exists() for name in ("recommendation.json", "journal.log")):
         raise wrong_input("holds the run of tune, which is left alone", str(out), "give another --out", key="--out")
+
+
+def refuse_unwritable(out: Path) -> None:
+    """Refuse a folder that cannot be written, before a run whose files it is to hold.
+
+    Raises:
+        InputError: If it is a file, or it or the nearest folder above it cannot be written.
+    """
+    above = next((folder for folder in (out, *out.absolute().parents) if folder.exists()), Path("/"))
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        reason = "not a folder" if not above.is_dir() else "no permission"
+        rule = f"must be a folder that can be written ({above}: {reason})"
+        raise wrong_input(rule, str(out), "give another --out", key="--out")
 
 
 def write_run(result: "SimulationResult", out: Path) -> None:

@@ -1,6 +1,7 @@
 """Events of the command line: every kind of the timeline, in its words."""
 
 import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -9,7 +10,7 @@ from signalstorm.envs.model import scenario_events
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knobs import resolve
 from signalstorm.envs.model.scenario_file import load
-from signalstorm.experiments.what_if import EVENT_VALUES, event_fields, parse_event, what_if
+from signalstorm.experiments.what_if import EVENT_VALUES, event_fields, parse_event, refuse_unwritable, what_if
 
 EVENTS = [
     ("capacity:mme@700=200,until_s=720", "site-loss"),
@@ -138,3 +139,29 @@ def test_a_knob_of_an_element_that_a_faulty_field_would_bring_is_not_blamed() ->
     with pytest.raises(InputError) as refused:
         what_if("lab-pcrf", ["dra_peer_limit_per_s=100", "topology.dra.rate_per_s=-1"], horizon_s=100)
     assert not any("has no dra" in fault.rule for fault in refused.value.faults)
+
+
+def test_a_target_that_has_a_default_may_be_left_out() -> None:
+    assert parse_event("hlr_reset@0=0.5") == {"kind": "hlr_reset", "target": "hlr", "time_s": 0.0, "share": 0.5}
+    with pytest.raises(InputError, match="must have the form KIND:TARGET@TIME_S"):
+        parse_event("capacity@30=20")
+
+
+def test_a_time_of_day_counts_from_the_scenarios_start() -> None:
+    _, changed = what_if("incident-2014", [], events=["link_reset:*@10:07", "link_reset:*@10:07:30"])
+    assert [event.time_s for event in changed.timeline[-2:]] == [13320.0, 13350.0]
+    assert parse_event("link_reset:*@00:25", "06:25")["time_s"] == 18 * 3600.0
+    for clock in (None, "06:25"):
+        with pytest.raises(InputError, match="with numbers"):
+            parse_event("link_reset:*@10:7x", clock)
+    with pytest.raises(InputError, match="with numbers"):
+        parse_event("capacity:pcrf@10:07=20")
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "deeper"):
+        with pytest.raises(InputError, match="must be a folder that can be written"):
+            refuse_unwritable(out)
+    refuse_unwritable(tmp_path / "new" / "deeper")
+    assert not (tmp_path / "new").exists()

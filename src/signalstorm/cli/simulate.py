@@ -30,7 +30,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="KIND:TARGET@TIME_S[=VALUE][,FIELD=VALUE...]",
-            help="Add an event, e.g. capacity:pcrf@30=20, or peer_burst:gateway@60=5000,message=ccr_t.",
+            help="Add an event, e.g. capacity:pcrf@30=20, peer_burst:gateway@60=9,message=ccr_t, link_reset:*@10:07.",
         ),
     ] = None,
     without_event: Annotated[list[str] | None, typer.Option(metavar="KIND", help="Leave out events of a kind.")] = None,
@@ -53,7 +53,13 @@ def simulate(
     Exit code 0 whether or not the storms converge; 2 for wrong input.
     """
     from signalstorm.experiments.simulate import simulate as run
-    from signalstorm.experiments.what_if import read_setting, refuse_tune_folder, what_if, write_run
+    from signalstorm.experiments.what_if import (
+        read_setting,
+        refuse_tune_folder,
+        refuse_unwritable,
+        what_if,
+        write_run,
+    )
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     knobs, model = what_if(
@@ -62,6 +68,7 @@ def simulate(
     )  # fmt: skip
     if out is not None:
         refuse_tune_folder(out)
+        refuse_unwritable(out)
     result = run(model, knobs, seeds, vary=vary, record=plot or live or out is not None, check=check)
     record = result.to_json()
     if out is not None:
