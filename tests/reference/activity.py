@@ -30,7 +30,8 @@ class Activity:
         """When a subscriber flagged now becomes active; infinite if never. Changes by thinning the largest factor."""
         while True:
             now_s = self._candidate_s(now_s, rng)
-            if now_s == math.inf or rng.random() * self._largest < self._factor(now_s):
+            # Without changes no number is drawn: a storm of the reference stays what it was.
+            if now_s == math.inf or not self._changes or rng.random() * self._largest < self._factor(now_s):
                 return now_s
 
     def _factor(self, time_s: float) -> float:
