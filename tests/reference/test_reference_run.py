@@ -1,4 +1,3 @@
-import time
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -124,11 +123,3 @@ def test_typed_scenarios_are_read_like_plain_ones(laboratory: dict[str, Any]) ->
     for plain in (laboratory, BUSY):
         typed = Scenario.model_validate(plain)
         assert run(typed, {}, 3) == run(plain, {}, 3)
-
-
-def test_a_thousand_handsets_for_300_s_take_about_a_second(laboratory: dict[str, Any]) -> None:
-    laboratory["topology"]["pcrf"].update(buffer=400)
-    laboratory["horizon_s"] = 300.0
-    start_s = time.process_time()
-    run(laboratory, {}, 10)
-    assert time.process_time() - start_s < 5.0
