@@ -1,5 +1,7 @@
 """What the elements of a storm can serve at each instant, by its topology and its timeline."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -53,17 +55,8 @@ def _stp_rates(scenario: Scenario, links: Links, time: Floats) -> Floats:
 
 def activity_factors(scenario: Scenario, time: Floats) -> Floats:
     """Return the factor on the activity profile at each instant, shape (times,)."""
-    factors = np.ones_like(time)
     changes = [event for event in scenario.timeline if isinstance(event, ActivityEvent)]
-    for change in sorted(changes, key=lambda event: event.time_s):
-        after = time >= change.time_s
-        if change.until_s is None:
-            factors[after] = change.value
-        elif after.any():
-            start = float(factors[after][0])
-            part = np.clip((time[after] - change.time_s) / (change.until_s - change.time_s), 0.0, 1.0)
-            factors[after] = start + part * (change.value - start)
-    return factors
+    return _changed(np.ones_like(time), changes, time)
 
 
 def server_rates(scenario: Scenario, name: str, time: Floats) -> Floats | None:
@@ -73,15 +66,20 @@ def server_rates(scenario: Scenario, name: str, time: Floats) -> Floats | None:
     if rate is None and not changes:
         return None
     rates = np.full(time.shape, UNLIMITED_PER_S if rate is None else rate)
-    for change in sorted(changes, key=lambda e: e.time_s):
+    return _changed(rates, changes, time)
+
+
+def _changed(values: Floats, changes: Sequence[ActivityEvent | CapacityEvent], time: Floats) -> Floats:
+    """Apply changes of a value in their order, each at once or as a ramp; shape (times,)."""
+    for change in sorted(changes, key=lambda event: event.time_s):
         after = time >= change.time_s
         if change.until_s is None:
-            rates[after] = change.value
+            values[after] = change.value
         elif after.any():
-            start = float(rates[after][0])
+            start = float(values[after][0])
             part = np.clip((time[after] - change.time_s) / (change.until_s - change.time_s), 0.0, 1.0)
-            rates[after] = start + part * (change.value - start)
-    return rates
+            values[after] = start + part * (change.value - start)
+    return values
 
 
 def loads(scenario: Scenario, name: str, time: Floats) -> Floats:
