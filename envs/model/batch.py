@@ -18,7 +18,7 @@ from signalstorm.envs.model.kernels.memory import Tile
 from signalstorm.envs.model.kernels.run import run as run_tile
 from signalstorm.envs.model.plan import Plan, Reach, make_plan, queued_servers
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_core_events import CrowdEvent, NodeEvent, ReleaseEvent
+from signalstorm.envs.model.scenario_core_events import CrowdEvent, NodeEvent, StagedReleaseEvent
 from signalstorm.envs.model.scenario_events import LatencyEvent, MassDetachEvent
 from signalstorm.envs.model.storms import storm_key
 from signalstorm.envs.model.workers import available_cores, share_out
@@ -135,7 +135,7 @@ class Batch:
             event.spread_s / self.dt + 2.0
             for storm in self._known
             for event in storm.timeline
-            if isinstance(event, MassDetachEvent | CrowdEvent | NodeEvent | ReleaseEvent)
+            if isinstance(event, MassDetachEvent | CrowdEvent | NodeEvent | StagedReleaseEvent)
         ]
         wait = float(np.nan_to_num(parameters.column(settings, "nop_wait_s")).max())
         return Reach(

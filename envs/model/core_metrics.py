@@ -72,7 +72,7 @@ def has(scenario: Scenario, element: str) -> bool:
     """Tell whether a scenario has what a quantity belongs to."""
     topology = scenario.topology
     if element == "handsets":
-        return any(event.kind in ("registration_hold", "node_loss") for event in scenario.timeline)
+        return any(event.kind in ("hold", "node_loss") for event in scenario.timeline)
     if element == "broken":
         return any(group.broken for group in scenario.subscribers)
     if element == "dynamic":

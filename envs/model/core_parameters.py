@@ -22,6 +22,7 @@ from signalstorm.envs.model.scenario_core_events import (
     RebootEvent,
     RedirectEvent,
     ReleaseEvent,
+    StagedReleaseEvent,
     StallEvent,
     UnknownEvent,
 )
@@ -75,9 +76,10 @@ def is_core_event(event: Any) -> bool:
         PeerBurstEvent
         | CrowdEvent
         | StallEvent
+        | ReleaseEvent
         | NodeEvent
         | HoldEvent
-        | ReleaseEvent
+        | StagedReleaseEvent
         | UnknownEvent
         | DdnSurgeEvent
         | RebootEvent,
@@ -261,10 +263,11 @@ def event_rows(scenario: Scenario, event: Any, servers: tuple[str, ...]) -> dict
         rows |= {layout.E_KIND: core.EVENT_DDN, layout.E_VALUE: event.count}
         return rows | {layout.E_EXTRA: steps(event.spread_s)}
     if isinstance(event, StallEvent):
-        target = servers.index(event.target)
-        return rows | {
-            layout.E_KIND: core.EVENT_STALL, layout.E_TARGET: target, layout.E_UNTIL: steps(event.until_s),
-        }  # fmt: skip
+        until = steps(min(event.end_s(scenario.timeline), scenario.horizon_s))
+        rows |= {layout.E_KIND: core.EVENT_STALL, layout.E_TARGET: servers.index(event.target)}
+        return rows | {layout.E_UNTIL: until}
+    if isinstance(event, ReleaseEvent):  # its stall knows it beforehand
+        return rows | {layout.E_KIND: core.EVENT_STALL, layout.E_STEP: layout.NEVER}
     if isinstance(event, NodeEvent):
         spread = max(steps(event.spread_s), 1.0)
         rows |= {layout.E_TARGET: servers.index(event.target), layout.E_VALUE: float(event.nodes)}
@@ -273,7 +276,7 @@ def event_rows(scenario: Scenario, event: Any, servers: tuple[str, ...]) -> dict
         return rows
     if isinstance(event, HoldEvent):
         return rows | {layout.E_KIND: core.EVENT_HOLD, layout.E_VALUE: event.share}
-    if isinstance(event, ReleaseEvent):
+    if isinstance(event, StagedReleaseEvent):
         rows |= {layout.E_KIND: core.EVENT_RELEASE, layout.E_VALUE: steps(event.stage_s)}
         return rows | {layout.E_EXTRA: steps(event.spread_s)}
     if isinstance(event, UnknownEvent):

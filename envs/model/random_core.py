@@ -234,6 +234,12 @@ class _Draw:
     def events(self, topology: Mapping[str, Any]) -> list[dict[str, Any]]:
         servers = [name for name in ("mme", "hss", "pcrf", "ocs", "database") if name in topology]
         found = [event for _ in range(self.rng.integers(1, 4)) for event in self._one(topology, servers)]
+        # A server stalls once at a time: of two drawn, all start together, the longest is kept.
+        longest: dict[str, float] = {}
+        for event in found:
+            if event["kind"] == "stall":
+                longest[event["target"]] = max(event["until_s"], longest.get(event["target"], 0.0))
+        found = [e for e in found if e["kind"] != "stall" or longest.get(e["target"]) == e["until_s"]]
         return found or [self._detach()]
 
     def _detach(self) -> dict[str, Any]:
@@ -250,8 +256,8 @@ class _Draw:
         share = self.draw("share of subscribers an event concerns")
         options: list[list[dict[str, Any]]] = [[self._detach()]]
         options.append([{"kind": "redirect", **at, "share": share, **spread}])
-        hold = {"kind": "registration_hold", **at, "share": share}
-        options.append([hold, {"kind": "registration_release", "time_s": until, "stage_s": 20.0, "spread_s": 20.0}])
+        hold = {"kind": "hold", **at, "share": share}
+        options.append([hold, {"kind": "staged_release", "time_s": until, "stage_s": 20.0, "spread_s": 20.0}])
         if servers:
             target = self.pick(*servers)
             rate = float(topology[target]["rate_per_s"])

@@ -13,6 +13,7 @@ from signalstorm.envs.model.scenario_core_events import (
     PeerBurstEvent,
     RebootEvent,
     ReleaseEvent,
+    StagedReleaseEvent,
     StallEvent,
     UnknownEvent,
 )
@@ -30,9 +31,9 @@ def core_targets(scenario: "Scenario", event: Any) -> list[str] | None:
         return [peer.name for peer in topology.dra.peers] if topology.dra else []
     if isinstance(event, CrowdEvent):
         return ["*", *(group.name for group in scenario.subscribers)]
-    if isinstance(event, StallEvent | NodeEvent):
+    if isinstance(event, StallEvent | ReleaseEvent | NodeEvent):
         return list(topology.servers())
-    if isinstance(event, HoldEvent | ReleaseEvent):
+    if isinstance(event, HoldEvent | StagedReleaseEvent):
         return ["*"]
     if isinstance(event, UnknownEvent | RebootEvent):
         return ["imsimgr"] if topology.imsimgr else []
@@ -141,3 +142,22 @@ def _crowd(scenario: "Scenario") -> Iterator[Finding]:
         if isinstance(event, NodeEvent) and event.kind == "node_loss" and event.nodes >= domains:
             rule = f"must leave a node: resilience.failure_domains = {domains}"
             yield Finding(("timeline", number, "nodes"), rule, event.nodes, "lower it, or raise failure_domains")
+    yield from _stalls(scenario)
+
+
+def _stalls(scenario: "Scenario") -> Iterator[Finding]:
+    """Check that a server is stalled once at a time, and that a release finds a stall."""
+    stalls = [event for event in scenario.timeline if isinstance(event, StallEvent)]
+    for number, event in enumerate(scenario.timeline):
+        path: Path = ("timeline", number, "time_s")
+        shown = Shown(f"{event.time_s:g} s")
+        others = [stall for stall in stalls if stall is not event and stall.target == event.target]
+        if isinstance(event, StallEvent) and any(
+            stall.time_s <= event.time_s < stall.end_s(scenario.timeline) for stall in others
+        ):
+            yield Finding(path, f"stalls the {event.target} while it is stalled", shown, "make them one event stall")
+        if isinstance(event, ReleaseEvent) and not any(
+            stall.time_s < event.time_s == stall.end_s(scenario.timeline) for stall in others
+        ):
+            rule = f"releases what has queued behind a stall, but the {event.target} is not stalled then"
+            yield Finding(path, rule, shown, "add an event stall before it, or move it")

@@ -1,6 +1,8 @@
 """Timeline events of the elements beyond the attach chain."""
 
-from typing import Literal
+import math
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from signalstorm.envs.model.scenario_parts import Count, Flag, Load, NotNegative, Part, Positive, Share
 
@@ -80,8 +82,25 @@ class StallEvent(Part):
     """The server."""
     time_s: NotNegative
     """When, from the scenario's start [s]."""
-    until_s: Positive
-    """The end, from the scenario's start [s]."""
+    until_s: Positive | None = None
+    """The end, from the scenario's start; null: at the next ``release`` of the server, or never [s]."""
+
+    def end_s(self, timeline: Iterable[Any]) -> float:
+        """Return when the server serves again, infinite if never [s]."""
+        own = math.inf if self.until_s is None else self.until_s
+        releases = (event for event in timeline if isinstance(event, ReleaseEvent) and event.target == self.target)
+        return min([own, *(event.time_s for event in releases if event.time_s > self.time_s)])
+
+
+class ReleaseEvent(Part):
+    """A stalled server serves again: the traffic queued behind the stall is released."""
+
+    kind: Literal["release"]
+    """What happens."""
+    target: str
+    """The server."""
+    time_s: NotNegative
+    """When, from the scenario's start [s]."""
 
 
 class NodeEvent(Part):
@@ -104,7 +123,7 @@ class NodeEvent(Part):
 class HoldEvent(Part):
     """Access barring: requests are held back at the radio, except those of priority classes."""
 
-    kind: Literal["registration_hold"]
+    kind: Literal["hold"]
     """What happens."""
     target: str = EVERYONE
     """Always ``*``."""
@@ -114,10 +133,10 @@ class HoldEvent(Part):
     """Share of the requests that is held back, 0 to 1 [share]."""
 
 
-class ReleaseEvent(Part):
+class StagedReleaseEvent(Part):
     """The barring ends in ``resilience.release_stages`` equal stages, and those held back attach stage by stage."""
 
-    kind: Literal["registration_release"]
+    kind: Literal["staged_release"]
     """What happens."""
     target: str = EVERYONE
     """Always ``*``."""
@@ -132,7 +151,7 @@ class ReleaseEvent(Part):
 class UnknownEvent(Part):
     """The HLR asks more or less often about subscribers that the node does not know."""
 
-    kind: Literal["unknown_subscribers"]
+    kind: Literal["unknown_burst"]
     """What happens."""
     target: str = "imsimgr"
     """Always the IMSI manager."""
@@ -175,9 +194,10 @@ CoreEvent = (
     PeerBurstEvent
     | CrowdEvent
     | StallEvent
+    | ReleaseEvent
     | NodeEvent
     | HoldEvent
-    | ReleaseEvent
+    | StagedReleaseEvent
     | UnknownEvent
     | DdnSurgeEvent
     | RebootEvent

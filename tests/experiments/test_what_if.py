@@ -9,6 +9,7 @@ import pytest
 from signalstorm.envs.model import scenario_events
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knobs import resolve
+from signalstorm.envs.model.scenario_core_events import StallEvent
 from signalstorm.envs.model.scenario_file import load
 from signalstorm.experiments.what_if import EVENT_VALUES, event_fields, parse_event, refuse_unwritable, what_if
 
@@ -28,11 +29,12 @@ EVENTS = [
     ("user_plane_loss:*@700=0.5,spread_s=10", "site-loss"),
     ("redirect:*@700=0.5,spread_s=10", "site-loss"),
     ("stall:mme@700=720", "site-loss"),
+    ("release:mme@710", "site-loss"),
     ("node_loss:mme@700=2,spread_s=20,load_removed=true", "mme-node-loss"),
     ("node_restart:mme@5000=1,spread_s=20,load_removed=false", "mme-node-loss"),
-    ("registration_hold:*@700=0.5", "site-loss"),
-    ("registration_release:*@800=30,spread_s=20", "docomo-2012"),
-    ("unknown_subscribers:imsimgr@700=50,until_s=800", "imsimgr-unknown"),
+    ("hold:*@700=0.5", "site-loss"),
+    ("staged_release:*@800=30,spread_s=20", "docomo-2012"),
+    ("unknown_burst:imsimgr@700=50,until_s=800", "imsimgr-unknown"),
     ("ddn_surge:ddn@700=500,spread_s=10", "ddn-surge"),
     ("imsimgr_reboot:imsimgr@700", "imsimgr-unknown"),
 ]
@@ -68,7 +70,8 @@ def test_an_event_without_a_value() -> None:
 def test_every_field_of_every_kind_can_be_written(text: str, scenario: str) -> None:
     event = parse_event(text)
     assert set(event) == set(event_fields(event["kind"]))
-    _, changed = what_if(scenario, [], events=[text])
+    before = ["stall:mme@690"] if event["kind"] == "release" else []  # there must be something to release
+    _, changed = what_if(scenario, [], events=[*before, text])
     added = next(one for one in changed.timeline if (one.kind, one.time_s) == (event["kind"], event["time_s"]))
     assert added.model_dump(mode="json") == event
 
@@ -103,6 +106,16 @@ def test_an_illegal_list_is_one_message(name: str, set_: str, key: str) -> None:
     with pytest.raises(InputError) as refused:
         what_if(name, [set_])
     assert [fault.key.endswith(key) for fault in refused.value.faults] == [True]
+
+
+def test_a_release_needs_a_stall_and_a_server_stalls_once_at_a_time() -> None:
+    with pytest.raises(InputError, match="but the mme is not stalled then, but got 710 s"):
+        what_if("site-loss", [], events=["stall:mme@690=700", "release:mme@710"])
+    with pytest.raises(InputError, match="stalls the mme while it is stalled, but got 695 s"):
+        what_if("site-loss", [], events=["stall:mme@690", "stall:mme@695=700"])
+    _, changed = what_if("site-loss", [], events=["stall:mme@690=700", "stall:mme@700", "release:mme@710"])
+    ends = [event.end_s(changed.timeline) for event in changed.timeline if isinstance(event, StallEvent)]
+    assert ends == [700.0, 710.0]
 
 
 def test_the_last_node_cannot_be_lost() -> None:

@@ -77,7 +77,7 @@ class Network:
             return self.gate
         self.imsimgr.behind = self.gate
         fields = self._topology["imsimgr"]
-        rate = self._varying(value(fields, "unknown_per_s", 0.0), "unknown_subscribers", "value_per_s", "imsimgr")
+        rate = self._varying(value(fields, "unknown_per_s", 0.0), "unknown_burst", "value_per_s", "imsimgr")
         self.unknown = rate
         if rate.ceiling > 0.0:
             self.env.process(self.imsimgr.unknown(self._rng, rate))

@@ -25,9 +25,9 @@ def network(topology: Fields, *timeline: Fields, seed: int = 3, **fields: Any) -
 def test_who_is_held_back_is_let_go_in_equal_stages() -> None:
     storm = network(
         {"resilience": {"release_stages": 4}},
-        {"kind": "registration_hold", "time_s": 1.0},
+        {"kind": "hold", "time_s": 1.0},
         {"kind": "mass_detach", "time_s": 2.0, "share": 0.8},
-        {"kind": "registration_release", "time_s": 100.0, "stage_s": 50.0, "spread_s": 10.0},
+        {"kind": "staged_release", "time_s": 100.0, "stage_s": 50.0, "spread_s": 10.0},
     )
     left = []
     for time_s in (99.0, 149.0, 199.0, 249.0, 299.0):
@@ -65,7 +65,7 @@ def test_priority_passes_beside_the_gate_and_broken_handsets_only_load() -> None
     ]
     storm = network(
         {"gate": {}, "mme": {}, "hss": {}},
-        {"kind": "registration_hold", "time_s": 0.0},
+        {"kind": "hold", "time_s": 0.0},
         subscribers=classes,
         demand={"rate_per_s": 600.0},
         present={"nop_rate": 50},
@@ -120,11 +120,14 @@ def test_sessions_that_end_send_ccr_t_unless_a_lost_node_had_them() -> None:
     assert lost.observer.noted["dra_offered"] == 500
 
 
-def test_a_stalled_server_releases_what_has_queued() -> None:
+@pytest.mark.parametrize("released", [False, True])
+def test_a_stalled_server_releases_what_has_queued(released: bool) -> None:
+    end = [{"kind": "release", "target": "hss", "time_s": 11.0}] if released else []
     hss = {"rate_per_s": 1000.0, "timer_s": 8.0}
     storm = network(
         {"hss": hss},
-        {"kind": "stall", "target": "hss", "time_s": 1.0, "until_s": 11.0},
+        {"kind": "stall", "target": "hss", "time_s": 1.0, "until_s": None if released else 11.0},
+        *end,
         {"kind": "mass_detach", "time_s": 2.0},
     )
     storm.env.run(until=9.9)

@@ -1,5 +1,6 @@
 """The events of a scenario, each called at its time."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -42,11 +43,12 @@ class Timeline:
             "user_plane_loss": self._mass_detach,
             "redirect": self._redirect,
             "stall": self._stall,
+            "release": self._serve_again,
             "node_loss": self._node_loss,
             "node_restart": self._node_restart,
-            "registration_hold": self._hold,
-            "registration_release": self._release,
-            "unknown_subscribers": self._unknown,
+            "hold": self._hold,
+            "staged_release": self._release,
+            "unknown_burst": self._unknown,
             "ddn_surge": self._ddn_surge,
             "imsimgr_reboot": self._reboot,
         }
@@ -105,7 +107,10 @@ class Timeline:
         self._population.redirect(target, value(event, "share", 1.0), value(event, "spread_s", 0.0))
 
     def _stall(self, event: Fields) -> None:
-        self._servers[event["target"]].stalled_until_s = event["until_s"]
+        self._servers[event["target"]].stalled_until_s = value(event, "until_s", math.inf)
+
+    def _serve_again(self, event: Fields) -> None:
+        self._servers[event["target"]].stalled_until_s = self._env.now
 
     def _node_loss(self, event: Fields) -> None:
         spread_s, removed = value(event, "spread_s", 10.0), value(event, "load_removed", False)

@@ -149,7 +149,7 @@ def unknown(off_percent: float | None) -> Scenario:
     }
     return storm(
         {"imsimgr": imsimgr, "mme": {"rate_per_s": 100.0, "buffer": 400, "timer_s": 5.0}},
-        at("unknown_subscribers", value_per_s=12.0, until_s=300.0),
+        at("unknown_burst", value_per_s=12.0, until_s=300.0),
         at("mass_detach", 90.0, share=0.4, spread_s=30.0),
     )
 
@@ -159,8 +159,8 @@ def barred(stages: int) -> Scenario:
     return storm(
         {"mme": {"rate_per_s": 60.0, "buffer": 400, "timer_s": 5.0}, "resilience": {"release_stages": stages}},
         at("mass_detach", share=0.6, spread_s=30.0),
-        at("registration_hold", 65.0, share=0.9),
-        at("registration_release", 120.0, stage_s=40.0, spread_s=30.0),
+        at("hold", 65.0, share=0.9),
+        at("staged_release", 120.0, stage_s=40.0, spread_s=30.0),
     )
 
 

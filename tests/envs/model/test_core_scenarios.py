@@ -81,7 +81,7 @@ def test_the_day_of_2012_clears_one_to_three_hours_after_the_old_switches_are_ba
     scenario = load("docomo-2012")
     cleared = median_s(come_to(scenario, 2)) + scenario.convergence.count_from_s - OLD_SWITCHES_BACK_S
     assert 60.0 <= cleared / 60.0 <= 200.0
-    left = [event for event in scenario.model_dump(mode="json")["timeline"] if event["kind"] == "registration_hold"]
+    left = [event for event in scenario.model_dump(mode="json")["timeline"] if event["kind"] == "hold"]
     unhelped = scenario.with_fields({"timeline": left})
     assert np.isnan(come_to(unhelped, 2).convergence_time_s).all()
 

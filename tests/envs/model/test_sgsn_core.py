@@ -22,10 +22,10 @@ def sgsn() -> Scenario:
     data["churn_profile"] = {"points": [[0.0, 1.0], [9000.0, 1.5]]}
     data["topology"]["imsimgr"] |= {"unknown_per_s": 30.0, "session_managers": 40}
     data["timeline"] += [
-        {"kind": "unknown_subscribers", "time_s": 5000.0, "value_per_s": 300.0, "until_s": 6000.0},
+        {"kind": "unknown_burst", "time_s": 5000.0, "value_per_s": 300.0, "until_s": 6000.0},
         {"kind": "user_plane_loss", "time_s": 3000.0, "share": 0.02, "spread_s": 60.0},
-        {"kind": "registration_hold", "time_s": 9000.0, "share": 0.5},
-        {"kind": "registration_release", "time_s": 10_000.0, "stage_s": 200.0, "spread_s": 100.0},
+        {"kind": "hold", "time_s": 9000.0, "share": 0.5},
+        {"kind": "staged_release", "time_s": 10_000.0, "stage_s": 200.0, "spread_s": 100.0},
     ]
     data["topology"]["resilience"] = {"release_stages": 4}
     data["convergence"] = {"count_from_s": 5700.0}
@@ -45,7 +45,7 @@ def test_it_conserves_and_a_row_is_the_storm_alone() -> None:
 
 
 def test_priority_gets_in_while_the_others_are_barred() -> None:
-    scenario = sgsn().with_fields({"timeline": [{"kind": "registration_hold", "time_s": 1.0, "share": 1.0}]})
+    scenario = sgsn().with_fields({"timeline": [{"kind": "hold", "time_s": 1.0, "share": 1.0}]})
     batch = Batch([scenario], [0], setting_matrix([{}], scenario), check=True)
     batch.run(round(3600.0 / batch.dt))
     held = float(batch.core_block()[core_layout.N_HELD, 0])

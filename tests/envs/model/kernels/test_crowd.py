@@ -22,11 +22,11 @@ def detach(time_s: float, share: float = 1.0, spread_s: float = 0.0, target: str
 
 
 def hold(time_s: float, share: float = 1.0) -> dict[str, Any]:
-    return {"kind": "registration_hold", "time_s": time_s, "share": share}
+    return {"kind": "hold", "time_s": time_s, "share": share}
 
 
 def release(time_s: float, stage_s: float, spread_s: float) -> dict[str, Any]:
-    return {"kind": "registration_release", "time_s": time_s, "stage_s": stage_s, "spread_s": spread_s}
+    return {"kind": "staged_release", "time_s": time_s, "stage_s": stage_s, "spread_s": spread_s}
 
 
 def test_barred_handsets_wait_and_are_released_stage_by_stage() -> None:
@@ -130,6 +130,18 @@ def test_a_stall_holds_messages_back_and_releases_them_at_its_end() -> None:
     waiting = run.waiting("mme")[:, 0]
     assert waiting[round(15.0 / STEP_S) - 1] == pytest.approx(500.0, abs=10.0)
     assert waiting[round(17.0 / STEP_S)] == pytest.approx(5.0, abs=5.0)
+
+
+def test_a_release_ends_a_stall_that_was_left_open() -> None:
+    until = {"kind": "stall", "target": "mme", "time_s": 10.0, "until_s": 15.0}
+    open_ = [{"kind": "stall", "target": "mme", "time_s": 10.0}, {"kind": "release", "target": "mme", "time_s": 15.0}]
+    topology = {"mme": {"rate_per_s": 400.0, "other_load_per_s": 100.0, "timer_s": 30.0}}
+    closed, released, for_good = (
+        course(network(topology, timeline=timeline, horizon_s=30.0)).waiting("mme")[:, 0]
+        for timeline in ([until], open_, open_[:1])
+    )
+    np.testing.assert_array_equal(closed, released)
+    assert for_good[-1] == pytest.approx(2000.0, abs=20.0)
 
 
 def test_a_redirect_switches_idle_subscribers_on_and_a_user_plane_loss_reconnects_registered_ones() -> None:
