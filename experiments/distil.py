@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from signalstorm.envs.options import Options
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.policies import find_policy
+from signalstorm.experiments.refine import refine
 from signalstorm.experiments.run_folder import installed_versions, model_hash
 from signalstorm.experiments.train import Judgement, judge
 from signalstorm.experiments.tree import grow
@@ -93,6 +95,8 @@ class Plan:
     """Storms on which the policy is watched."""
     choose: Sequence[int] = range(CHOICE, CHOICE + 48)
     """Storms that choose the number of rows, the dead band and the pause."""
+    refine: Sequence[int] = range(SEARCH + 96, SEARCH + 352)
+    """Storms on which its numbers are moved one by one; a quarter of them look first."""
     judge: Sequence[int] = range(CHOICE + 5000, CHOICE + 5064)
     """Storms that say what the rule costs."""
 
@@ -127,7 +131,7 @@ def distil(
     watched = _run(learnt, options, plan.learn, series=True)
     told("watch", len(plan.learn), len(plan.learn))
     samples = samples_of(watched, options.delay)
-    law = choose(candidates(samples, rows), options, plan.choose, told)
+    law = refined(choose(candidates(samples, rows), options, plan.choose, told), options, plan, told)
     judged: list[Judgement] = []
     for steering in (learnt, Static("best-static", options.start), Lawful(law)):
         told("judge", len(judged), 3)
@@ -225,6 +229,20 @@ def choose(tables: Sequence[Table], options: Options, numbers: Sequence[int], to
     return tables[min(final, key=lambda number: final[number])]
 
 
+def refined(table: Table, options: Options, plan: Plan, told: Progress) -> Table:
+    """Return the best table of those that a search of its numbers went through, on the storms that chose the table."""
+
+    def cost(numbers: Sequence[int], law: Table) -> tuple[float, float]:
+        judged = judge(_run(Lawful(law), options, numbers))
+        # Time and service count alike, in whatever unit.
+        return max(judged.changes_per_hour - _AIM_PER_H, 0.0), judged.rmst_s * judged.lost_h
+
+    quarter = -(-len(plan.refine) // 4)
+    parts = (plan.refine[:quarter], plan.refine[quarter:])
+    path = refine(table, [partial(cost, part) for part in parts], lambda done, total: told("refine", done, total))
+    return min(path, key=partial(cost, plan.choose))
+
+
 def _score(judged: Sequence[Judgement]) -> tuple[float, float]:
     """Return what is to be small: first the changes beyond what is aimed at, then the time."""
     changes = float(np.mean([one.changes_per_hour for one in judged]))
@@ -243,6 +261,7 @@ def _documented(found: Distilled, learnt: Learnt, plan: Plan) -> RuleFile:
         "versions": installed_versions(),
         "watched_storms": _span(plan.learn),
         "choosing_storms": _span(plan.choose),
+        "refining_storms": _span(plan.refine),
     }
     evidence = {
         "storms": _span(plan.judge),

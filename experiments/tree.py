@@ -80,7 +80,7 @@ class _Data:
         return node
 
     def factor(self, members: Index) -> float:
-        return _two_digits(float(np.exp(np.average(self.target[members], weights=self.weight[members]))))
+        return two_digits(float(np.exp(np.average(self.target[members], weights=self.weight[members]))))
 
 
 def _gain(above: npt.NDArray[np.bool_], y: Floats, w: Floats, least: float) -> float:
@@ -99,7 +99,7 @@ def _thresholds(x: Floats) -> list[float]:
     if not len(seen):
         return []
     ranks = np.quantile(seen, np.linspace(0.0, 1.0, _CANDIDATES + 2)[1:-1])
-    return sorted({_two_digits(float(rank)) for rank in ranks})
+    return sorted({two_digits(float(rank)) for rank in ranks})
 
 
 def _rows(node: _Node, path: tuple[Condition, ...], data: _Data) -> "list[Row]":
@@ -135,5 +135,6 @@ def _merged(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def _two_digits(value: float) -> float:
+def two_digits(value: float) -> float:
+    """Round to two significant digits."""
     return float(f"{value:.2g}")

@@ -28,6 +28,8 @@ class Column:
     """Works it out, shape (rows,)."""
     is_share: bool = True
     """Whether it is shown in per cent."""
+    is_count: bool = False
+    """Whether it is a whole number."""
 
     def shown(self, value: float) -> str:
         """Return a threshold as a person reads it."""
@@ -44,7 +46,9 @@ COLUMNS = {
         "attach failures / (attach accepts + attach failures)",
         lambda view: view.failed_share,
     ),
-    "alarms": Column("congestion alarms up", "links congested", lambda view: view.alarms, is_share=False),
+    "alarms": Column(
+        "congestion alarms up", "links congested", lambda view: view.alarms, is_share=False, is_count=True
+    ),
     "admitted_share": Column(
         "admitted of the rate that is set", "admitted / rate", lambda view: _over(view.admitted, view.rate)
     ),

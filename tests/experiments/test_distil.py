@@ -1,5 +1,6 @@
 """From a policy to a table: what is watched, what is chosen, what is written."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -21,11 +22,12 @@ from signalstorm.envs.observation import ACCEPTS, ADMITTED, FAILURES, REQUESTS, 
 from signalstorm.experiments import contestants, distil
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
+from signalstorm.experiments.refine import Score
 from signalstorm.experiments.train import Judgement, environment_of, facts_of
 from signalstorm.experiments.training_file import TrainingFile
 
 TABLE = Table(rows=(Row((Condition("failed_share", above=True, value=0.1),), 0.9), Row((), 1.3)), step_share=4.0)
-PLAN = distil.Plan(learn=range(8), choose=range(10_000, 10_004), judge=range(10_010, 10_014))
+PLAN = distil.Plan(learn=range(8), choose=range(10_000, 10_004), refine=range(8, 12), judge=range(10_010, 10_014))
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +79,11 @@ def test_a_constant_policy_becomes_its_constant(policy: Path, tmp_path: Path) ->
     assert any(row.factor == pytest.approx(1.2, abs=0.05) for row in rule.rows)
     assert rule.distilled_from is not None
     assert rule.distilled_from["scenario_hash"] == load("attach-lte-easy").hash()
+    assert rule.distilled_from["refining_storms"] == [8, 12]
     assert rule.evidence is not None
     assert rule.evidence["storms"] == [10_010, 10_014]
     assert rule.evidence["rule"] == vars(found.table)
-    assert list(dict.fromkeys(stages)) == ["watch", "choose", "judge"]
+    assert list(dict.fromkeys(stages)) == ["watch", "choose", "refine", "judge"]
     text = (tmp_path / "rule.md").read_text()
     assert "| this rule |" in text
     assert f"changes of {rule.dead_band_share:.0%} or" in text
@@ -106,6 +109,45 @@ def test_the_quickest_of_those_that_a_person_can_follow(monkeypatch: pytest.Monk
     # Where all change too often, the one that does so least.
     chosen = distil.choose(tables[:1], options, range(1), lambda *_: None)
     assert chosen.dead_band_share == 0.1
+
+
+@pytest.mark.parametrize(
+    ("on_choice", "kept"), [((90.0, 80.0), 0.3), ((90.0, 95.0), 0.2), ((101.0, 102.0), 0.1), ((100.0, 100.0), 0.1)]
+)
+def test_of_the_tables_of_a_search_the_best_on_other_storms_stays(
+    monkeypatch: pytest.MonkeyPatch, on_choice: tuple[float, float], kept: float
+) -> None:
+    path = [Table(dead_band_share=band) for band in (0.1, 0.2, 0.3)]
+    times = dict(zip((0.1, 0.2, 0.3), (100.0, *on_choice), strict=True))
+    asked: list[range] = []
+
+    def run(steering: Lawful, options: object, numbers: range) -> float:
+        asked.append(numbers)
+        # On the storms that move its numbers each is better than the one before.
+        return times[steering.law.dead_band_share] if numbers.start == 10_000 else 1.0 - steering.law.dead_band_share
+
+    def search(table: Table, scores: Sequence[Score], told: object) -> list[Table]:
+        for score in scores:
+            values = [score(one) for one in path]
+            assert values == sorted(values, reverse=True)
+        assert table == path[0]
+        return path
+
+    monkeypatch.setattr(distil, "_run", run)
+    monkeypatch.setattr(distil, "judge", lambda time_s: Judgement(time_s, 2.0, 1.0, 0.0))
+    monkeypatch.setattr(distil, "refine", search)
+    options = environment_of("AttachLteEasy").options
+    assert distil.refined(path[0], options, PLAN, lambda *_: None).dead_band_share == kept
+    # Two sets of storms that share none, and those of the choice.
+    assert set(asked) == {range(8, 9), range(9, 12), range(10_000, 10_004)}
+
+
+def test_more_changes_than_a_person_enters_outweigh_what_they_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = [Table(dead_band_share=band) for band in (0.3, 0.1)]
+    monkeypatch.setattr(distil, "_run", lambda steering, *_: steering.law.dead_band_share)
+    monkeypatch.setattr(distil, "judge", lambda band: Judgement(band, 1.0, 1.0, 1.2 / band))
+    monkeypatch.setattr(distil, "refine", lambda *_: path)
+    assert distil.refined(path[0], environment_of("AttachLteEasy").options, PLAN, lambda *_: None) == path[0]
 
 
 def test_what_cannot_be_distilled(tmp_path: Path, policy: Path) -> None:

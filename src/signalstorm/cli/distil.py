@@ -26,9 +26,9 @@ def distil(
 ) -> None:
     """Turn a policy into an ordered table of thresholds, over counters on an operator's screen, and say what it costs.
 
-    Watches the policy on training storms, fits a small tree, and picks its length, dead band and pause on choice storms
-    so that a person enters at most 12 changes per hour. Writes rule.yaml, which evaluate, compare, advise and the
-    runbook take, and rule.md, the table for people.
+    Watches the policy on training storms, fits a small tree, picks its length, dead band and pause on choice storms so
+    that a person enters at most 12 changes per hour, and moves its numbers one by one where storms then end sooner.
+    Writes rule.yaml, which evaluate, compare, advise and the runbook take, and rule.md, the table for people.
     """
     from signalstorm.experiments.distil import distil as run
 
