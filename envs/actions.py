@@ -185,6 +185,33 @@ class Actuator:
         changes = move(wanted, values, idle, self._cool_down, self._grid, self.low, self.high, ratios)
         return Moved(wanted, changes, self._distance(values, wanted, ratios))
 
+    def aimed(self, wanted: Floats, values: Floats, completed: Floats) -> Floats:
+        """Return the actions that bring knobs nearest to wanted values: `target` the other way round.
+
+        Args:
+            wanted: Shape (rows, knobs).
+            values: The present values, shape (rows, knobs).
+            completed: As for `target`.
+
+        Raises:
+            ValueError: If actions are discrete.
+        """
+        if self.mode == "discrete":
+            raise ValueError("discrete actions do not reach every value")
+        aim, now = _between(wanted, self.low, self.high), _between(values, self.low, self.high)
+        actions = 2.0 * self.scaled(aim) - 1.0
+        # A knob on a linear scale may be 0, of which no ratio is taken: it has one of 1 in its place.
+        if self.mode == "ratio":
+            base = np.maximum(completed[:, np.newaxis], self.floor)
+            base = np.where(self._ratio, np.where(np.isnan(base), now, base), 1.0)
+            ratio = np.log(np.where(self._ratio, aim, 1.0) / base) / np.log(RATIO_BASE)
+            actions = np.where(self._ratio, ratio, actions)
+        if self.mode == "delta":
+            factor = np.where(self._log, aim, 1.0) / np.where(self._log, now, 1.0)
+            moved = np.where(self._log, np.log(factor) / DELTA_GAIN, (aim - now) / (DELTA_SHARE * self._width))
+            actions = np.where(self._words, actions, moved)
+        return _between(actions, -1.0, 1.0)
+
     def _wanted(self, actions: npt.NDArray[Any], values: Floats, completed: Floats) -> Floats:
         if self.mode == "ratio":
             return self._by_ratio(_between(actions.astype(np.float64), -1.0, 1.0), values, completed)

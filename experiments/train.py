@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
 from signalstorm.experiments.training_file import TrainingFile, list_trainings, load_training
+from signalstorm.experiments.warm_start import lesson_of, warm_start
 
 if TYPE_CHECKING:
     from signalstorm.agents.ppo import Learner
@@ -175,6 +177,7 @@ def train(
         environment = environment_of(named, file.options)
     given = {"timesteps": timesteps, "rows": rows, "seed": seed, "environment": named}
     file = with_arguments(file, {name: value for name, value in given.items() if value is not None})
+    lesson_of(environment.options, file)  # refuses what cannot be before anything is written
     folder = Path(out) if out is not None else Path(RUNS) / f"{environment.name}-{file.seed}"
     ppo = library()
     with RunFolder(folder) as run:
@@ -272,22 +275,42 @@ class _Training:
             StormVecEnv(native), learning, file.seed, file.timesteps, self._run.path / "tensorboard"
         )
         try:
-            self._resume(learner)
+            if not self._resume(learner):
+                self._warm_up(learner)
+            self._learn(learner)
+        finally:
+            learner.close()
+        return self._result(learner)
+
+    def _learn(self, learner: "Learner") -> None:
+        try:
             self._since = time.monotonic()
             learner.learn(self._ppo.Watch(self._after_update))
             self._spent += time.monotonic() - self._since
             self._judge(learner)
         finally:
             self._keep(learner)
-            learner.close()
-        return self._result(learner)
 
-    def _resume(self, learner: "Learner") -> None:
+    def _warm_up(self, learner: "Learner") -> None:
+        """Fit the policy to a law if the training says so; what is cut short begins again, the same as before."""
+        lesson = lesson_of(self._options, self._file)
+        if lesson is None:
+            return
+        began = time.monotonic()
+        said = warm_start(learner, lesson, self._options, self._file, partial(self._progress, "warm start"))
+        self._spent += time.monotonic() - began
+        for line in said:
+            self._run.note(line)
+        self._judge(learner)
+        self._keep(learner)
+
+    def _resume(self, learner: "Learner") -> bool:
+        """Go on from a checkpoint; false if there is none."""
         numbers = learner.restore(self._run.path)
         if numbers is None:
             if (self._run.path / EVALUATIONS).exists():
                 _log.warning("the checkpoint in %s is damaged or missing: the training starts over", self._run.path)
-            return
+            return False
         self._rows = list(numbers["evaluations"])
         self._spent, self._updates = float(numbers["seconds"]), int(numbers["rollouts"])
         self._best = None if numbers["best"] is None else Judgement(**numbers["best"])
@@ -300,6 +323,7 @@ class _Training:
         else:
             said = "%d steps were made before, more than the %d asked for: nothing is learnt, the policy stays as it is"
             _log.warning(said, learner.steps, wanted)
+        return True
 
     def _after_update(self, learner: "Learner") -> bool:
         self._updates += 1
@@ -373,6 +397,7 @@ def facts_of(environment: Environment, file: TrainingFile) -> dict[str, Any]:
     """Return what a bundle says of itself, in JSON's own types."""
     loop = Loop(environment.options, 1, 1)
     names = tuple(feature.name for feature in loop.features.list)
+    lesson = lesson_of(environment.options, file)
     return {
         **interface(environment.options, names, loop.actuator.low, loop.actuator.high),
         "environment": {
@@ -381,6 +406,7 @@ def facts_of(environment: Environment, file: TrainingFile) -> dict[str, Any]:
             "changes": dict(environment.changes),
         },
         "training": file.model_dump(mode="json"),
+        "warm_start": None if lesson is None else lesson.to_json(),
         "versions": installed_versions(),
         "model": model_hash(),
     }

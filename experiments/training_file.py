@@ -4,13 +4,15 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from signalstorm.agents.catalogue import LAWS
 from signalstorm.envs.model.errors import Finding
 from signalstorm.envs.model.faults import several
 from signalstorm.envs.model.scenario_parts import Number, Part, Whole
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.envs.model.typed_files import Kind
+from signalstorm.envs.model.wording import nearest
 
 Count = Annotated[Whole, Field(ge=1, le=1_000_000_000)]
 Share = Annotated[Number, Field(ge=0, le=1)]
@@ -54,6 +56,30 @@ class Learning(Part):
     """Factor on rewards for the critic's sake; what is reported is not scaled."""
 
 
+class WarmStart(Part):
+    """A control law that the policy is fitted to before it learns by itself.
+
+    First the law plays, then the policy does and the law says what it would have done (DAgger: Ross, Gordon and Bagnell
+    2011), so that the policy has been told what to do where it goes itself.
+    """
+
+    law: str
+    """The law, with the parameters that are tuned for the scenario where there are any; it must move the same knob."""
+    rounds: Annotated[Whole, Field(ge=1, le=100)] = 3
+    """How often storms are played; the law plays in the first."""
+    storms: Annotated[Whole, Field(ge=1, le=CHOICE)] = 256
+    """Storms of each round, from those that are for training."""
+    epochs: Annotated[Whole, Field(ge=1, le=10_000)] = 40
+    """Passes over everything seen so far, after each round."""
+
+    @field_validator("law")
+    @classmethod
+    def _is_known(cls, law: str) -> str:
+        if law not in LAWS:
+            raise several([Finding((), "there is no such law", law, nearest(law, LAWS))])
+        return law
+
+
 class Evaluation(Part):
     """How the policy is judged while it learns, and which is kept."""
 
@@ -82,6 +108,8 @@ class TrainingFile(Part):
     """Storms that are drawn: the first number, and the first beyond; at most 10,000."""
     learning: Learning = Learning()
     """What the algorithm is told."""
+    warm_start: WarmStart | None = None
+    """What the policy is shown before it learns; None: it begins with nothing."""
     evaluation: Evaluation = Evaluation()
     """How the policy is judged."""
 
@@ -97,6 +125,11 @@ class TrainingFile(Part):
             way_out = f"such as {max(sizes)}" if sizes else "gather at least 2 steps: raise rows, or the steps of each"
             rule = f"batch_size must divide steps x rows, which is {steps}"
             found.append(Finding(("learning", "batch_size"), rule, self.learning.batch_size, way_out))
+        if self.warm_start is not None and self.learning.algorithm != "ppo":
+            rule = "a warm start is for policies without a memory"
+            found.append(
+                Finding(("learning", "algorithm"), rule, self.learning.algorithm, "take ppo, or no warm_start")
+            )
         if found:
             raise several(found)
         return self

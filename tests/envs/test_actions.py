@@ -174,3 +174,29 @@ def test_a_batch_is_set_as_by_whole_settings(knobs: Sequence[str]) -> None:
         batches[1].set_settings(a.settings(values))
         np.testing.assert_array_equal(batches[0].settings, batches[1].settings)
         np.testing.assert_array_equal(batches[0].tiles[0], batches[1].tiles[0])
+
+
+@pytest.mark.parametrize("mode", ["absolute", "delta", "ratio"])
+@settings(deadline=None)
+@given(wanted=st.floats(60.0, 4000.0), value=st.integers(60, 4000), completed=st.floats(20.0, 4000.0))
+def test_an_action_is_found_for_what_is_wanted(mode: ActionMode, wanted: float, value: int, completed: float) -> None:
+    a = actuator(("nop_rate", "nop_wait_s"), mode)
+    aim, now = np.array([[wanted, 7.0]]), np.array([[float(value), 6.0]])
+    action = a.aimed(aim, now, np.array([completed]))
+    reached = a.target(action, now, np.array([completed]), np.full((1, 2), 1e9))
+    assert (np.abs(action) <= 1.0).all()
+    if (np.abs(action) < 1.0).all():
+        np.testing.assert_allclose(reached, np.rint(aim), atol=0.5 + 1e-6)
+    else:
+        # As near as one action comes: beyond that lies the next one.
+        assert abs(reached[0, 0] - wanted) <= abs(value - wanted) + 0.5 or mode == "ratio"
+
+
+def test_actions_towards_what_is_out_of_reach_go_all_the_way() -> None:
+    off, now = np.array([[np.inf]]), np.array([[500.0]])
+    assert actuator().aimed(off, now, np.array([100.0])) == 1.0
+    assert actuator(mode="delta").aimed(np.array([[100.0]]), now, np.array([100.0])) == -1.0
+    # Nothing is known of completions yet: the present value is what ratios are taken of.
+    assert actuator(mode="ratio").aimed(now, now, np.array([np.nan])) == 0.0
+    with pytest.raises(ValueError, match="discrete"):
+        actuator(mode="discrete").aimed(now, now, np.array([100.0]))
