@@ -247,7 +247,7 @@ def simplest(
         barred: What the network must not be set to, as the search saw it to be worse.
     """
     space = heat.space
-    single = {name: _without(space, setting, (name,)) for name in setting}
+    single = {name: _without(space, setting, (name,)) for name in setting if name not in space.followers}
     options = {name: other for name, other in single.items() if other and space.identity(other) not in barred}
     if not options:
         return setting
@@ -291,9 +291,7 @@ def _surely_above(behind_s: Floats, most_s: float) -> npt.NDArray[np.bool_]:
 
 def _without(space: SearchSpace, setting: Setting, names: Sequence[str]) -> Setting | None:
     """Return the setting with some knobs back at their present values, None if that is not legal."""
-    rest = Setting({name: value for name, value in setting.items() if name not in names})
     try:
-        space.identity(rest)
+        return space.overrides({name: setting[name] for name in setting if name not in {*names, *space.followers}})
     except InputError:
         return None
-    return rest

@@ -37,6 +37,23 @@ def fails_sooner(target: Mapping[str, KnobValue], other: Mapping[str, KnobValue]
     yield f"{text}; {at_least}max_assoc_retx={most}, the most that is legal, for {longest:g} s"
 
 
+def patient_retransmissions(target: Mapping[str, KnobValue], other: Mapping[str, KnobValue]) -> int | None:
+    """Return the `max_assoc_retx` that goes with lower time-outs, None if that of ``target`` will do.
+
+    A minute of silence, or less where an association endures less now, must not end it: about what the default limits
+    give to a path (RFC 9260 16). More would find a dead peer later, and until then half of its messages are lost.
+
+    Args:
+        target: The setting to come, complete.
+        other: The setting in force, complete.
+    """
+    now_s, then_s = endures_s(other), endures_s(target)
+    if now_s is None or then_s is None:
+        return None
+    least_s = min(now_s, _MINUTE_S)
+    return retransmissions_for(target, least_s) if then_s < least_s else None
+
+
 def retransmissions_for(setting: Mapping[str, KnobValue], seconds: float) -> int | None:
     """Return the least legal `max_assoc_retx` with which an association endures a time, None if none does."""
     legal = range(round(KNOBS["max_assoc_retx"].low), round(KNOBS["max_assoc_retx"].high) + 1)

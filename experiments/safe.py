@@ -11,7 +11,7 @@ from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knobs import Setting, round_to_legal
 from signalstorm.experiments.engines import Engine
 from signalstorm.experiments.recommendation import IntervalEnd, Profile, SafeInterval
-from signalstorm.experiments.search_space import SearchSpace
+from signalstorm.experiments.search_space import RETRANSMISSIONS, SearchSpace
 from signalstorm.experiments.storm_sets import Paired, Progress, meet
 
 SHARE = 0.1
@@ -189,18 +189,20 @@ def knob_value(name: str, complete: Mapping[str, KnobValue]) -> float | None:
 
 def moved(space: SearchSpace, setting: Setting, name: str, value: Any) -> Setting | None:
     """Return the setting with one knob moved and the others kept, None if that is not legal."""
-    values = dict(setting)
+    complete = space.identity(setting)
+    # Retransmissions that go with lower time-outs stay as they are, too.
+    values = {**{kept: complete[kept] for kept in (RETRANSMISSIONS,) if kept in complete}, **setting}
     if name in (_QUEUE_WAIT, "nop_rate", "nop_wait_s"):
         values.pop("nop_queue", None)  # the queue follows, at the same seconds of the rate
     if name in ("nop_rate", "nop_wait_s") and "nop_queue" in setting:
-        wait_s = knob_value(_QUEUE_WAIT, space.identity(setting))
+        wait_s = knob_value(_QUEUE_WAIT, complete)
         values |= {} if wait_s is None else {_QUEUE_WAIT: wait_s}
     try:
         there = space.overrides(round_to_legal({**values, name: value}))
     except InputError:
         return None
     # A value that is legal only with another knob moved along, such as an RTO-min above RTO-max, is not safe alone.
-    before, after = space.identity(setting), space.identity(there)
+    before, after = complete, space.identity(there)
     reached = knob_value(name, after) if name == _QUEUE_WAIT else after.get(name, value)
     by_itself = name == "nop_wait_s" and "nop_queue" not in {**space.scenario.present, **setting}
     kept = (name, "nop_queue") if name in (_QUEUE_WAIT, "nop_rate") or by_itself else (name,)

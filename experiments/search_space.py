@@ -19,9 +19,12 @@ from signalstorm.envs.model.knobs import Setting, resolve, round_to_legal
 from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
+from signalstorm.experiments.patience import patient_retransmissions
 from signalstorm.experiments.study_file import KnobRange
 
 _QUEUE, _QUEUE_WAIT = "nop_queue", "nop_queue_wait_s"
+RETRANSMISSIONS = "max_assoc_retx"
+"""The knob that follows the retransmission time-outs where it is not searched itself."""
 _GATE_SHARES = (1.0, 1.1, 1.2)
 """Rates of the gate that every search tries first, as shares of the narrowest server's rate."""
 _LINK_SHARES = (1.0, 1.5)
@@ -60,6 +63,11 @@ class SearchSpace:
         """Optuna's distribution of each knob."""
         return {name: _distribution(self.knob(name)) for name in self.knobs}
 
+    @property
+    def followers(self) -> tuple[str, ...]:
+        """Names of the knobs that settings may have without being searched: they follow from others."""
+        return () if RETRANSMISSIONS in self.knobs else (RETRANSMISSIONS,)
+
     def setting(self, point: Mapping[str, Any]) -> Setting:
         """Return the legal setting of a point, as overrides of the present setting.
 
@@ -75,6 +83,9 @@ class SearchSpace:
     def overrides(self, values: Mapping[str, KnobValue]) -> Setting:
         """Write values in the form in which commands take them: the queue in requests, or not at all.
 
+        Where they lower the retransmission time-out so far that associations would fail too soon, the number of
+        retransmissions is raised in the same change, as vendors advise, unless the values say what it is.
+
         Args:
             values: Legal values by knob.
         """
@@ -82,6 +93,9 @@ class SearchSpace:
         kept = {name: value for name, value in values.items() if name != _QUEUE_WAIT}
         if _QUEUE_WAIT in values and _QUEUE in complete and complete.number(_QUEUE) >= KNOBS[_QUEUE].low:
             kept[_QUEUE] = complete[_QUEUE]
+        if RETRANSMISSIONS not in values:
+            raised = patient_retransmissions(complete, resolve({}, self.scenario))
+            kept |= {} if raised is None else {RETRANSMISSIONS: raised}
         return Setting(kept)
 
     def identity(self, setting: Mapping[str, KnobValue]) -> Setting:

@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 
 from signalstorm.envs.model.knobs import Setting
+from signalstorm.envs.model.scenario_file import load
 from signalstorm.experiments import choice
 from signalstorm.experiments.engines import Settings, Threads, Told
 from signalstorm.experiments.evaluate import Evaluation, StormSet
@@ -42,6 +43,18 @@ def test_what_changes_in_vain_is_left_out_and_what_matters_is_soon_known() -> No
     # Without its gate or its timer the storm lasts so much longer that a part of the storms says it.
     assert engine.met[str(dict(found))] == 24
     assert min(engine.met.values()) < 24
+
+
+def test_retransmissions_stay_as_long_as_the_time_outs_that_they_go_with() -> None:
+    limits = ("rto_min_ms", "rto_initial_ms", "rto_max_ms")
+    space = search_space(load("incident-2014"))
+    setting = space.setting({"nop_rate": 400, **dict.fromkeys(limits, 500)})
+    assert setting["max_assoc_retx"] == 119
+    assert dict(choice._without(space, setting, limits) or {}) == {"nop_rate": 400}
+    assert dict(choice._without(space, setting, ("nop_rate",)) or {}) == {
+        **dict.fromkeys(limits, 500), "max_assoc_retx": 119,
+    }  # fmt: skip
+    assert choice._without(space, setting, ("rto_min_ms",)) is None  # RTO-min would lie above RTO-max
 
 
 def test_a_difference_has_to_be_sure_before_a_setting_is_dropped() -> None:

@@ -48,6 +48,26 @@ def test_every_point_of_an_sgsn_is_legal(low: float, initial: float, high: float
     assert resolve(setting, INCIDENT)["rto_max_ms"] == setting["rto_max_ms"]
 
 
+@pytest.mark.parametrize(
+    ("limits", "count"),
+    [
+        ({"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}, 119),
+        ({"rto_initial_ms": 1000, "rto_max_ms": 1000}, 59),
+        ({"rto_max_ms": 5000}, 13),  # 1 + 2 + 4 s, then 5 s eleven times: 62 s
+        ({"rto_max_ms": 30_000}, None),  # 331 s with the present ten
+        ({"nop_rate": 400}, None),
+        ({"rto_initial_ms": 1000, "rto_max_ms": 1000, "max_assoc_retx": 12}, 12),
+    ],
+)
+def test_lower_time_outs_go_with_more_retransmissions(limits: dict[str, float], count: int | None) -> None:
+    space = search_space(INCIDENT, list(limits))
+    setting = space.setting(limits)
+    assert setting.get("max_assoc_retx") == count
+    assert space.setting(setting) == setting
+    more = set() if count is None else {"max_assoc_retx"}
+    assert set(setting) == set(limits) | more
+
+
 def test_by_default_the_tunable_knobs_are_searched() -> None:
     assert search_space(LAB).knobs == tuple(name for name in KNOBS if name in LAB.tunable)
 
