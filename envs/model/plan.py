@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.model.core_plan import lay_out
 from signalstorm.envs.model.kernels import core_layout, draws, layout
-from signalstorm.envs.model.kernels.memory import BANK
+from signalstorm.envs.model.kernels.memory import LARGEST_BANK, bank_size
 from signalstorm.envs.model.parameters import KernelClass
 from signalstorm.envs.model.procedures import PROCEDURES, REFRESH_GPRS
 from signalstorm.envs.model.scenario import Scenario
@@ -74,8 +74,9 @@ class Plan:
 
     def link_offset(self, link: int, row: int) -> int:
         """Return the offset of a row of a link in a tile."""
-        number, place = divmod(link, BANK)
-        return int(self.table[layout.P_LINK]) + ((number * layout.L_COUNT + row) * BANK + place) * self.tile
+        size = bank_size(self.tile)
+        number, place = divmod(link, size)
+        return int(self.table[layout.P_LINK]) + ((number * layout.L_COUNT + row) * size + place) * self.tile
 
     def peer_offset(self, p: int) -> int:
         """Return the offset of the block of a peer of the Diameter agent."""
@@ -400,7 +401,7 @@ class _Builder:
         points = len(self.scenario.activity.points) if self.scenario.activity else 2
         mask = ring_mask(reach.link)
         links = topology.links.stps * topology.links.links_per_stp
-        banks = -(-links // BANK) * BANK
+        banks = -(-links // LARGEST_BANK) * LARGEST_BANK  # so that a tile has as many rows whatever its width
         table[layout.P_LINKS] = links
         table[layout.P_LINKS_PER_STP] = topology.links.links_per_stp
         table[layout.P_MESSAGES] = kinds
@@ -424,6 +425,7 @@ class _Builder:
             (layout.P_ANSWERED, rows),
             (layout.P_FAILED, kinds),
             (layout.P_POOL, (kinds + 1) * self.payload),
+            (layout.P_PARTS, 5 * kinds),
         ):
             table[index] = self.space(numbers)
         table[layout.P_RELEASE] = table[layout.P_POOL]

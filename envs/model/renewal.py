@@ -10,6 +10,7 @@ from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.glance import set_clocks
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.kernels.columns import renew
+from signalstorm.envs.model.plan import Plan
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import storm
 
@@ -80,6 +81,7 @@ class Storms:
         self.numbers = np.full(size, -1, np.int64)
         """The rows' storms."""
         self._images: dict[int, Image] = {}
+        self._places = np.zeros(0, np.int32)
         self._drawn = self._drawn_fields()
         self._emptied = self._ranges()
         self._clocks = self._named_steps()
@@ -144,8 +146,17 @@ class Storms:
         return np.flatnonzero(lowest != highest)
 
     def _batch_of(self, storms: Sequence[Scenario], numbers: Sequence[int]) -> Batch:
-        """Lay out storms in tiles of one, whose rows are those of wide ones: a storm's column lies in one piece."""
+        """Lay out storms in tiles of one, where a storm's column lies in one piece."""
         return Batch(storms, numbers, self._setting, longest=self._longest, span=self._span, threads=1, tile=1)
+
+    def _find_places(self, one: Plan) -> npt.NDArray[np.int32]:
+        """Return where the rows of a tile of one lie in the batch's tiles: all but those of links in the same place."""
+        plan = self.batch.plan
+        places = np.arange(int(one.table[layout.P_SIZE]), dtype=np.int32)
+        for link in range(int(one.table[layout.P_LINKS])):
+            for row in range(layout.L_COUNT):
+                places[one.link_offset(link, row)] = plan.link_offset(link, row) // plan.tile
+        return places
 
     def _named_steps(self) -> npt.NDArray[np.int64]:
         """Return the rows that name a step of the batch, first of them the one in which the storm began."""
@@ -186,10 +197,12 @@ class Storms:
         for first in range(0, len(numbers), _DRAWN):
             part = numbers[first : first + _DRAWN]
             drawn = self._batch_of([self.scenario_of(number) for number in part], part)
+            if not len(self._places):
+                self._places = self._find_places(drawn.plan)
             fields = np.array(drawn.fields)[self._drawn].T
             for number, column, own in zip(part, drawn.tiles[0], fields, strict=True):
-                rows = np.flatnonzero(column).astype(np.int32)
-                self._images[number] = Image(rows, column[rows], own)
+                rows = np.flatnonzero(column)
+                self._images[number] = Image(self._places[rows], column[rows], own)
 
 
 def corners(scenario: Scenario) -> list[Scenario]:

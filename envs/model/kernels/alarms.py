@@ -14,17 +14,17 @@ from signalstorm.envs.model.kernels.layout import (
     S_COUNT,
     S_STEP,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area
 
 
 @njit(error_model="numpy")
 def log_alarm(base, plan, b, element, edge, tile):
     """Append an alarm of storm ``b``; once the log is full further ones are only counted."""
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     n = int(storm[S_ALARMS, b])
     storm[S_ALARMS, b] += 1.0
     if n < ALARM_LOG:
-        row = block(base, plan[P_ALARMS] + n * A_COUNT * len(tile), A_COUNT, tile)
+        row = area(base, plan, P_ALARMS, n * A_COUNT * len(tile), A_COUNT, tile)
         row[A_STEP, b] = storm[S_STEP, b]
         row[A_ELEMENT, b] = element
         row[A_EDGE, b] = edge

@@ -32,7 +32,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_STEP,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 _DROP_FROM = 0.70
 """Utilisation at or above which these requests are dropped without an answer; not configurable."""
@@ -48,9 +48,9 @@ def ask(base, plan, tile):
     All the requests of a step are treated alike.
     """
     n = block(base, plan[plan[P_CORE] + X_BLOCK], N_COUNT, tile)
-    m = block(base, plan[P_IMSIMGR], I_COUNT, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    m = area(base, plan, P_IMSIMGR, 0, I_COUNT, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     for b in range(len(tile)):
         d[D_MEAN, b] = n[N_UNKNOWN, b]
         d[D_DRAW, b] = n[N_UNKNOWN, b]

@@ -68,7 +68,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_COUNT,
     Q_MEAN,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 
 @njit(error_model="numpy")
@@ -124,8 +124,8 @@ def _crowd(base, plan, n, event, b, step, tile):
     kind = int(event[E_KIND, b])
     target = int(event[E_TARGET, b])
     spread = int(event[E_EXTRA, b])
-    registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
-    idle = block(base, plan[P_IDLE], plan[P_CLASSES], tile)
+    registered = area(base, plan, P_REGISTERED, 0, plan[P_CLASSES], tile)
+    idle = area(base, plan, P_IDLE, 0, plan[P_CLASSES], tile)
     total = 0.0
     for c in range(plan[P_CLASSES]):
         if target < 0 or target == plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_GROUP]:
@@ -138,7 +138,7 @@ def _crowd(base, plan, n, event, b, step, tile):
             put_long(base, plan, b, c, x, 1, 1 + spread, step, tile)
             total += x
     if kind in (EVENT_FLUSH, EVENT_RECONNECT):
-        block(base, plan[P_KPI], K_COUNT, tile)[K_DETACH_NETWORK, b] += total
+        area(base, plan, P_KPI, 0, K_COUNT, tile)[K_DETACH_NETWORK, b] += total
     if kind == EVENT_FLUSH and plan[plan[P_CORE] + X_DRA]:
         _send(base, plan, b, 0, CCR_T, total, int(event[E_START, b]), tile)
     elif kind == EVENT_RECONNECT:
@@ -152,7 +152,7 @@ def _nodes(base, plan, n, event, b, own, step, lost, tile):
     spread = abs(int(event[E_EXTRA, b]))
     keep_out = event[E_EXTRA, b] < 0.0
     held = block(base, plan[plan[P_CORE] + X_HELD], plan[P_CLASSES], tile)
-    registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
+    registered = area(base, plan, P_REGISTERED, 0, plan[P_CLASSES], tile)
     q = block(base, plan[plan[P_SERVER_TABLE] + target * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
     domains = n[N_DOMAINS, b]
     before = domains - n[N_LOST_NODES, b]
@@ -168,7 +168,7 @@ def _nodes(base, plan, n, event, b, own, step, lost, tile):
                 held[c, b] += x
             else:
                 put_long(base, plan, b, c, x, 1, max(spread, 2), step, tile)
-        block(base, plan[P_KPI], K_COUNT, tile)[K_DETACH_NETWORK, b] += total
+        area(base, plan, P_KPI, 0, K_COUNT, tile)[K_DETACH_NETWORK, b] += total
         n[N_HELD, b] += total if keep_out else 0.0
         n[N_HELD_PEAK, b] = max(n[N_HELD_PEAK, b], n[N_HELD, b])
     else:

@@ -90,7 +90,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_POPULATION,
     S_STEP,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 _NOBODY = 0.5
 """[subscribers] a laboratory run is done when fewer are left."""
@@ -101,10 +101,10 @@ _OVER = 1e-6
 @njit(error_model="numpy")
 def count(base, plan, step, linked, core, tile):
     """Take this step into the counters and judge each storm's health."""
-    k = block(base, plan[P_KPI], K_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    k = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     classes = plan[P_CLASSES]
-    registered = block(base, plan[P_REGISTERED], classes, tile)
+    registered = area(base, plan, P_REGISTERED, 0, classes, tile)
     for b in range(len(tile)):
         k[K_WITHOUT, b] = registered[0, b]
     for c in range(1, classes):
@@ -153,20 +153,20 @@ def count(base, plan, step, linked, core, tile):
 @njit(inline="always")
 def _serve_unconfirmed(base, plan, tile):
     """Add to those with service who is registered but to be confirmed, or being confirmed."""
-    k = block(base, plan[P_KPI], K_COUNT, tile)
+    k = area(base, plan, P_KPI, 0, K_COUNT, tile)
     classes = plan[P_CLASSES]
     share = plan[P_COHORTS] + 1
-    flagged = block(base, plan[P_FLAGGED], classes, tile)
+    flagged = area(base, plan, P_FLAGGED, 0, classes, tile)
     for c in range(classes):
         for b in range(len(tile)):
             k[K_WITHOUT, b] += flagged[c, b]
     if plan[P_PUT_OFF_MASK] > 0:
-        later = block(base, plan[P_PUT_OFF_STOCK], classes, tile)
+        later = area(base, plan, P_PUT_OFF_STOCK, 0, classes, tile)
         for c in range(classes):
             for b in range(len(tile)):
                 k[K_WITHOUT, b] += later[c, b]
     for m in range(plan[P_ATTACH_MESSAGES], plan[P_MESSAGES]):
-        pool = block(base, plan[P_POOL] + m * share * len(tile), share, tile)
+        pool = area(base, plan, P_POOL, m * share * len(tile), share, tile)
         for c in range(classes):
             for b in range(len(tile)):
                 k[K_WITHOUT, b] += pool[c, b]
@@ -176,11 +176,11 @@ def _serve_unconfirmed(base, plan, tile):
 def _confirming(base, plan, c, b, tile):
     """Subscribers of a class who are registered but to be confirmed, or being confirmed."""
     share = plan[P_COHORTS] + 1
-    total = block(base, plan[P_FLAGGED], plan[P_CLASSES], tile)[c, b]
+    total = area(base, plan, P_FLAGGED, 0, plan[P_CLASSES], tile)[c, b]
     if plan[P_PUT_OFF_MASK] > 0:
-        total += block(base, plan[P_PUT_OFF_STOCK], plan[P_CLASSES], tile)[c, b]
+        total += area(base, plan, P_PUT_OFF_STOCK, 0, plan[P_CLASSES], tile)[c, b]
     for m in range(plan[P_ATTACH_MESSAGES], plan[P_MESSAGES]):
-        total += block(base, plan[P_POOL] + m * share * len(tile), share, tile)[c, b]
+        total += area(base, plan, P_POOL, m * share * len(tile), share, tile)[c, b]
     return total
 
 
@@ -270,18 +270,18 @@ def _copy(base, source, target, rows, b, tile):
 @njit(error_model="numpy")
 def _conserve(base, plan, linked, core, tile):
     """Check that nothing is lost: subscribers of each class, and entries of each queue."""
-    k = block(base, plan[P_KPI], K_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    k = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     classes = plan[P_CLASSES]
     cohorts = plan[P_COHORTS]
-    registered = block(base, plan[P_REGISTERED], classes, tile)
-    idle = block(base, plan[P_IDLE], classes, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
-    short = block(base, plan[P_SHORT_STOCK], cohorts, tile)
-    long = block(base, plan[P_LONG_STOCK], classes, tile)
+    registered = area(base, plan, P_REGISTERED, 0, classes, tile)
+    idle = area(base, plan, P_IDLE, 0, classes, tile)
+    proc = area(base, plan, P_PROC, 0, cohorts, tile)
+    short = area(base, plan, P_SHORT_STOCK, 0, cohorts, tile)
+    long = area(base, plan, P_LONG_STOCK, 0, classes, tile)
     for b in range(len(tile)):
         for c in range(classes):
-            size = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)[C_SIZE, b]
+            size = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)[C_SIZE, b]
             total = registered[c, b] + idle[c, b] + long[c, b]
             if linked is not None:
                 total += _confirming(base, plan, c, b, tile)
@@ -325,8 +325,8 @@ def _conserve_queue(base, k, offset, b, purging, tile):
 def record(base, plan, out, core, tile):
     """Write one record per storm; ``out``: shape (quantities, storms of the tile)."""
     width = len(tile)
-    live = block(base, plan[P_KPI], K_COUNT, tile)
-    final = block(base, plan[P_FINAL], K_COUNT, tile)
+    live = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    final = area(base, plan, P_FINAL, 0, K_COUNT, tile)
     for b in range(width):
         for row in range(RECORD_COUNTERS):
             out[row, b] = final[row, b] if live[K_OVER, b] >= 0.0 else live[row, b]
@@ -353,7 +353,7 @@ def record(base, plan, out, core, tile):
 @njit(error_model="numpy")
 def all_over(base, plan, tile):
     """Tell whether no storm of the tile can change any more."""
-    k = block(base, plan[P_KPI], K_COUNT, tile)
+    k = area(base, plan, P_KPI, 0, K_COUNT, tile)
     over = 0
     for b in range(len(tile)):
         over += k[K_OVER, b] >= 0.0

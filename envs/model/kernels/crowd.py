@@ -52,7 +52,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_COUNT,
     S_STEP,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 
 @njit(error_model="numpy")
@@ -63,8 +63,8 @@ def pulse(base, plan, tile):
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
     profile = block(base, plan[at + X_PROFILE], 2 * points, tile)
     churn = block(base, plan[at + X_CHURN], plan[P_CLASSES], tile)
-    registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    registered = area(base, plan, P_REGISTERED, 0, plan[P_CLASSES], tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     if plan[P_CHURN] == 0:
         return
     for b in range(len(tile)):
@@ -77,7 +77,7 @@ def pulse(base, plan, tile):
             part = min(max((step - profile[i, b]) / (profile[i + 1, b] - profile[i, b]), 0.0), 1.0)
             factor = profile[points + i, b] + part * (profile[points + i + 1, b] - profile[points + i, b])
         for c in range(plan[P_CLASSES]):
-            parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+            parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
             parameters[C_CHURN, b] = min(churn[c, b] * factor, 1.0)
             n[N_ENDED, b] += parameters[C_CHURN, b] * registered[c, b]
 
@@ -87,11 +87,11 @@ def bar(base, plan, step, tile):
     """Hold back this step's requests of barred handsets, and let a stage of those held go, if one is due."""
     at = plan[P_CORE]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     cohorts = plan[P_COHORTS]
-    arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
+    arrive = area(base, plan, P_ARRIVE, 0, cohorts + 1, tile)
+    proc = area(base, plan, P_PROC, 0, cohorts, tile)
     held = block(base, plan[at + X_HELD], plan[P_CLASSES], tile)
     groups = sends_in_use(base, plan, tile) * plan[P_CLASSES]
     for b in range(len(tile)):
@@ -140,7 +140,7 @@ def step_aside(base, plan, tile):
     """Take the requests of priority classes out of this step's, before the gate sees them."""
     at = plan[P_CORE]
     cohorts = plan[P_COHORTS]
-    arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
+    arrive = area(base, plan, P_ARRIVE, 0, cohorts + 1, tile)
     aside = block(base, plan[at + X_ASIDE], cohorts + 1, tile)
     groups = sends_in_use(base, plan, tile) * plan[P_CLASSES]
     for b in range(len(tile)):
@@ -163,7 +163,7 @@ def step_aside(base, plan, tile):
 def step_in(base, plan, linked, tile):
     """Put them behind the gate."""
     cohorts = plan[P_COHORTS]
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
     aside = block(base, plan[plan[P_CORE] + X_ASIDE], cohorts + 1, tile)
     if plan[P_GATE] >= 0:
         for k in range(cohorts):
@@ -179,7 +179,7 @@ def turn_away(base, plan, tile):
     cohorts = plan[P_COHORTS]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
     passing = block(base, plan[at + X_BROKEN_AT], cohorts + 1, tile)
-    refused = block(base, plan[P_REFUSE], cohorts + 1, tile)
+    refused = area(base, plan, P_REFUSE, 0, cohorts + 1, tile)
     groups = sends_in_use(base, plan, tile) * plan[P_CLASSES]
     for b in range(len(tile)):
         total = 0.0

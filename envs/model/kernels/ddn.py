@@ -51,7 +51,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_STEP,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 _EPSILON = 1e-6
 """[notifications] rounding of a count that stands exactly on the limit."""
@@ -62,8 +62,8 @@ def notify(base, plan, tile):
     """Send this step's notifications, drop some of the low-priority ones, page at the MME."""
     at = plan[P_CORE]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     for b in range(len(tile)):
         d[D_MEAN, b] = n[N_DDN, b]
         d[D_DRAW, b] = n[N_DDN, b]

@@ -104,7 +104,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_STEP,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 _RETRY = 2.0
 _UNABLE = 3.0
@@ -133,8 +133,8 @@ def _arrive(base, plan, tile):
     """Count what each peer sends in this step, own subscribers' questions included."""
     at = plan[P_CORE]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
-    registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    registered = area(base, plan, P_REGISTERED, 0, plan[P_CLASSES], tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     cohorts = plan[P_COHORTS]
     for p in range(plan[at + X_PEERS]):
         peer = block(base, plan[at + X_PEER] + p * B_COUNT * len(tile), B_COUNT, tile)
@@ -182,7 +182,7 @@ def _pending(base, plan, step, which, server, row, done_row, tile):
     over_mask = plan[plan[P_CORE] + X_OVER_MASK]
     start = plan[plan[P_CORE] + X_OVER_RING] + which * (over_mask + 1) * len(tile)
     over = block(base, start, over_mask + 1, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     last = step - 1
     for b in range(len(tile)):
         timer = int(q[Q_TIMER, b])
@@ -356,7 +356,7 @@ def _hand_on(base, plan, step, buffer_row, server_row, failed_row, pass_row, ove
     waiting = block(base, plan[at + buffer_row], share, tile)
     to = block(base, plan[table + PS_INFLOW], share, tile)
     failed = block(base, plan[at + failed_row], share, tile)
-    refused = block(base, plan[P_REFUSE], share, tile)
+    refused = area(base, plan, P_REFUSE, 0, share, tile)
     width = plan[table + PS_WIDTH]
     mask = plan[table + PS_DELAY_MASK]
     delay = block(base, plan[table + PS_DELAY], (mask + 1) * 2 * width, tile)

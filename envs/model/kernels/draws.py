@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from signalstorm.envs.model.kernels.layout import P_SCRATCH, P_STORM, S_APART, S_COUNT, S_SEED_HIGH, S_SEED_LOW, S_STEP
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area
 
 _EXACT_BELOW = 8.0
 """Poisson means below this are drawn by inversion; the cube form's skewness is twice Poisson's."""
@@ -89,7 +89,7 @@ def draw_poisson(base, plan, element, tile):
         element: Number of the element, times STREAMS, plus the stream.
         tile: A `memory.Tile`.
     """
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     hash_storms(base, plan, element, d, 0, tile)
     draw_hashed(d, len(tile))
 
@@ -97,7 +97,7 @@ def draw_poisson(base, plan, element, tile):
 @njit(inline="always")
 def hash_storms(base, plan, element, d, first, tile):
     """Hash each storm's counter into _HASH of scratch ``d``, from its column ``first`` on."""
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     if storm[S_APART, 0] > 0.0:
         for b in range(len(tile)):
             key = mix_key(np.uint64(storm[S_STEP, b]), element)

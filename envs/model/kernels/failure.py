@@ -23,7 +23,7 @@ from signalstorm.envs.model.kernels.layout import (
     PS_COUNT,
     PS_INFLOW,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 _CONTINUE, _RETRY = 1.0, 2.0
 
@@ -42,7 +42,7 @@ def _decide(base, plan, failed_row, on_offset, action_row, mate, tile):
     share = plan[P_COHORTS] + 1
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
     failed = block(base, plan[at + failed_row], share, tile)
-    refused = block(base, plan[P_REFUSE], share, tile)
+    refused = area(base, plan, P_REFUSE, 0, share, tile)
     on = block(base, on_offset, share, tile)
     mate_at = plan[P_SERVER_TABLE] + max(mate, 0) * PS_COUNT
     again = block(base, plan[mate_at + PS_INFLOW] if mate >= 0 else plan[P_REFUSE], share, tile)

@@ -41,7 +41,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_COUNT,
     S_GATE_ACTION,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 from signalstorm.envs.model.kernels.queue import advance, collect
 from signalstorm.envs.model.kernels.rows import add_rows, add_up
 
@@ -49,17 +49,17 @@ from signalstorm.envs.model.kernels.rows import add_rows, add_up
 @njit(error_model="numpy")
 def pace(base, plan, step, linked, tile):
     """Advance the gate by one step; without one every request passes at once."""
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
     share = plan[P_COHORTS] + 1
     if plan[P_GATE] < 0:
         for b in range(len(tile)):
             kpi[K_STEP_ADMITTED, b] = kpi[K_STEP_ATTEMPTS, b]
         release(base, plan, plan[P_ARRIVE], linked, tile)
         return
-    q = block(base, plan[P_GATE], Q_COUNT, tile)
+    q = area(base, plan, P_GATE, 0, Q_COUNT, tile)
     for b in range(len(tile)):
         q[Q_DRAW, b] = q[Q_MEAN, b]
-    arrive = block(base, plan[P_ARRIVE], share, tile)
+    arrive = area(base, plan, P_ARRIVE, 0, share, tile)
     used = cohorts_in_use(base, plan, tile)
     add_up(arrive, used, q, Q_IN, tile)
     advance(base, plan[P_GATE], plan[P_GATE_RING], plan[P_GATE_MASK], step, True, tile)
@@ -92,8 +92,8 @@ def release(base, plan, start, linked, tile):
     if linked is None:
         add_rows(to, 0, payload, 0, share, tile)
         return
-    send = block(base, plan[P_SEND], plan[P_LINE_ROWS], tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    send = area(base, plan, P_SEND, 0, plan[P_LINE_ROWS], tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     add_rows(to, 0, payload, 0, used, tile)
     add_up(payload, used, d, D_PART, tile)
     times = plan[P_MESSAGES]
@@ -110,13 +110,13 @@ def release(base, plan, start, linked, tile):
 @njit(error_model="numpy")
 def _overflow(base, plan, action, step, tile):
     """Apply an action to the requests that found the queue full in the storms that have this action."""
-    q = block(base, plan[P_GATE], Q_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    q = area(base, plan, P_GATE, 0, Q_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
     cohorts = plan[P_COHORTS]
-    arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
-    turned_away = block(base, plan[P_GATE_OUT], cohorts + 1, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    arrive = area(base, plan, P_ARRIVE, 0, cohorts + 1, tile)
+    turned_away = area(base, plan, P_GATE_OUT, 0, cohorts + 1, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     any_over = 0
     for b in range(len(tile)):
         concerned = (q[Q_OVER, b] > 0.0) & (storm[S_GATE_ACTION, b] == action)

@@ -37,7 +37,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_IMSIMGR,
     P_KPI,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area
 
 
 @njit(error_model="numpy")
@@ -48,11 +48,11 @@ def manage(base, plan, step, tile):
     """
     if plan[P_IMSIMGR] < 0:
         return
-    m = block(base, plan[P_IMSIMGR], I_COUNT, tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    m = area(base, plan, P_IMSIMGR, 0, I_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
     cohorts = plan[P_COHORTS]
-    arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
-    gone = block(base, plan[P_GATE_OUT], cohorts + 1, tile)
+    arrive = area(base, plan, P_ARRIVE, 0, cohorts + 1, tile)
+    gone = area(base, plan, P_GATE_OUT, 0, cohorts + 1, tile)
     losing = 0
     for b in range(len(tile)):
         turned = kpi[K_REFUSED_CONGESTION, b] + kpi[K_REFUSED_GATE_FAILURE, b]

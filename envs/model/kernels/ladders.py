@@ -52,7 +52,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_T3346_HIGH,
     S_T3346_LOW,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 from signalstorm.envs.model.kernels.rows import add_rows
 from signalstorm.envs.model.kernels.wheel import put, put_all
 
@@ -78,9 +78,9 @@ def silence(base, plan, start, gave_up, step, tile):
     """
     cohorts = plan[P_COHORTS]
     payload = block(base, start, cohorts + 1, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    proc = area(base, plan, P_PROC, 0, cohorts, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     classes = plan[P_CLASSES]
     attempts = plan[P_ATTEMPTS]
     used = cohorts_in_use(base, plan, tile)
@@ -95,7 +95,7 @@ def silence(base, plan, start, gave_up, step, tile):
     for group in range(sends_in_use(base, plan, tile) * classes):
         sent = group // classes
         c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
@@ -153,7 +153,7 @@ def refuse(base, plan, start, step, tile):
     """Send the refused handsets of the payload at ``start`` on their way: the next try counts from the refusal."""
     cohorts = plan[P_COHORTS]
     payload = block(base, start, cohorts + 1, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
+    proc = area(base, plan, P_PROC, 0, cohorts, tile)
     classes = plan[P_CLASSES]
     if plan[P_UNIFORM]:
         _refuse_all(base, plan, payload, step, tile)
@@ -161,7 +161,7 @@ def refuse(base, plan, start, step, tile):
     for group in range(sends_in_use(base, plan, tile) * classes):
         before = group // classes * plan[P_ATTEMPTS]
         c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
@@ -190,7 +190,7 @@ def _refuse_all(base, plan, payload, step, tile):
     """
     attempts = plan[P_ATTEMPTS]
     used = cohorts_in_use(base, plan, tile)
-    proc = block(base, plan[P_PROC], plan[P_COHORTS], tile)
+    proc = area(base, plan, P_PROC, 0, plan[P_COHORTS], tile)
     for i in range(used * len(tile)):
         n = max(payload[0, i], 0.0)
         payload[0, i] = n
@@ -204,11 +204,11 @@ def _refuse_all(base, plan, payload, step, tile):
         # Where attempts are limited the long timer follows the last.
         tries = last - first + 1 - limited
         if tries > 0:
-            parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+            parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
             low = int(parameters[C_REFUSED_LOW, 0])
             high = int(parameters[C_REFUSED_HIGH, 0])
             put_all(
-                base, plan[P_SHORT], plan[P_SHORT_MASK], plan[P_SHORT_STOCK], step, plan[P_END], plan[P_COHORTS],
+                base, plan, P_SHORT, P_SHORT_STOCK, plan[P_SHORT_MASK], plan[P_COHORTS], step,
                 payload, first, tries, first + limited, low, high, tile,
             )  # fmt: skip
         if limited:
@@ -218,9 +218,9 @@ def _refuse_all(base, plan, payload, step, tile):
 @njit(inline="always")
 def _exhaust(base, plan, payload, c, k, step, tile):
     """Let those whose last attempt was refused wait for the long timer, or power-cycle."""
-    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     cycling = 0
     for b in range(len(tile)):
         n = max(payload[k, b], 0.0)
@@ -233,13 +233,13 @@ def _exhaust(base, plan, payload, c, k, step, tile):
         low = int(parameters[C_POWER_LOW, 0])
         high = int(parameters[C_POWER_HIGH, 0])
         put_all(
-            base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES],
+            base, plan, P_LONG, P_LONG_STOCK, plan[P_LONG_MASK], plan[P_CLASSES], step,
             d, D_MEAN, 1, c, low, high, tile,
         )  # fmt: skip
     low = int(parameters[C_REFUSED_LONG_LOW, 0])
     high = int(parameters[C_REFUSED_LONG_HIGH, 0])
     put_all(
-        base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_STOCK], step, plan[P_END], plan[P_CLASSES],
+        base, plan, P_LONG, P_LONG_STOCK, plan[P_LONG_MASK], plan[P_CLASSES], step,
         d, D_DRAW, 1, c, low, high, tile,
     )  # fmt: skip
 
@@ -248,9 +248,9 @@ def _exhaust(base, plan, payload, c, k, step, tile):
 def back_off(base, plan, start, step, tile):
     """Start T3346 in the handsets that honour it, where it was sent, and leave the others in the payload."""
     cohorts = plan[P_COHORTS]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     payload = block(base, start, cohorts + 1, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
+    proc = area(base, plan, P_PROC, 0, cohorts, tile)
     classes = plan[P_CLASSES]
     sent = 0
     for b in range(len(tile)):
@@ -259,7 +259,7 @@ def back_off(base, plan, start, step, tile):
         return
     for group in range(sends_in_use(base, plan, tile) * classes):
         c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         first = group // classes * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             for b in range(len(tile)):
@@ -283,13 +283,13 @@ def _put_short(base, plan, b, cohort, n, low, high, step, tile):
 @njit(inline="always")
 def wait_long(base, plan, b, c, n, low, high, step, tile):
     """Start the long timer; some users power-cycle rather than wait for it."""
-    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+    parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
     cycling = n * parameters[C_POWER_SHARE, b]
     if cycling > 0.0:
         sooner = int(parameters[C_POWER_LOW, b])
         later = int(parameters[C_POWER_HIGH, b])
         put_long(base, plan, b, c, cycling, sooner, later, step, tile)
-        block(base, plan[P_KPI], K_COUNT, tile)[K_DETACH_SUBSCRIBER, b] += cycling
+        area(base, plan, P_KPI, 0, K_COUNT, tile)[K_DETACH_SUBSCRIBER, b] += cycling
     put_long(base, plan, b, c, n - cycling, low, high, step, tile)
 
 

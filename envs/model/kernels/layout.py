@@ -93,12 +93,13 @@ requests of the step in which their handsets sent them, so that the mean age tra
     P_ANSWERED,  # offset: rows of a line, answered in time in this step
     P_FAILED,  # offset: one row per kind, timed out in this step
     P_POOL,  # offset: for each kind a payload, who waits at this message
+    P_PARTS,  # offset: five rows per kind, what becomes of those who wait
     P_CLASS_TABLE,  # plan index of the class table
     P_SERVER_TABLE,  # plan index of the server table
     P_CORE,  # plan index of the table of the elements beyond the attach chain, see ``core_layout``
     P_YOUNGEST,  # [step] of the batch in which its youngest storm began; P_END counts from it
     P_COUNT,
-) = range(83)
+) = range(84)
 
 # -- plan: one entry per class ---------------------------------------------------------------------------------
 (
@@ -396,6 +397,9 @@ requests of the step in which their handsets sent them, so that the mean age tra
     I_BACKLOG,  # work that waits
     I_COUNT,
 ) = range(18)
+
+LINK_ATTACH = 4
+"""Messages of an attach over signalling links."""
 
 ALARM_LOG = 256
 """Alarms kept per storm."""

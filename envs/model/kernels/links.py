@@ -81,13 +81,11 @@ from signalstorm.envs.model.kernels.layout import (
     SERVICE,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import BANK, block
+from signalstorm.envs.model.kernels.memory import area, links_per_bank
 from signalstorm.envs.model.kernels.resends import count_resends
 from signalstorm.envs.model.kernels.rows import add_up, clear
 from signalstorm.envs.model.kernels.sharing import count_answers, offer, settle
 
-_TOGETHER = 64
-"""Numbers, of links and storms, that a loop takes at once: more would leave the nearest cache between two loops."""
 _REOPEN = 0.75
 """A peer that sends window updates does so when a quarter of its buffer is free (RFC 9260 6.2)."""
 
@@ -98,11 +96,11 @@ def signal(base, plan, step, tile):
     kinds = plan[P_MESSAGES]
     rows = plan[P_LINE_ROWS]
     mask = plan[P_LINK_MASK]
-    send = block(base, plan[P_SEND], rows, tile)
-    lines = block(base, plan[P_LINK_LINES] + (step & mask) * rows * len(tile), rows, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    clear(block(base, plan[P_ANSWERED], rows, tile), 0, rows, tile)
-    clear(block(base, plan[P_FAILED], kinds, tile), 0, kinds, tile)
+    send = area(base, plan, P_SEND, 0, rows, tile)
+    lines = area(base, plan, P_LINK_LINES, (step & mask) * rows * len(tile), rows, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    clear(area(base, plan, P_ANSWERED, 0, rows, tile), 0, rows, tile)
+    clear(area(base, plan, P_FAILED, 0, kinds, tile), 0, kinds, tile)
     add_up(send, kinds, storm, S_TOTAL, tile)
     _mix(send, lines, rows, storm, tile)
     clear(send, 0, rows, tile)
@@ -114,23 +112,18 @@ def signal(base, plan, step, tile):
     offer(base, plan, tile)
     changed = 0
     links = plan[P_LINKS]
-    # A tile of one storm takes a bank at once, a wide one as many links as stay in the nearest cache.
-    together = max(_TOGETHER // len(tile), 1)
-    for start in range(0, links, BANK):
-        end = min(start + BANK, links)
-        for first in range(start, end, together):
-            some = min(together, end - first)
-            moved, alarms = _carry(base, plan, first, some, step, tile)
-            changed += moved
-            count_resends(base, plan, first, some, tile)
-            if alarms > 0:
-                _log(base, plan, first, some, tile)
+    size = links_per_bank(tile)
+    for first in range(0, links, size):
+        some = min(size, links - first)
+        moved, alarms = _carry(base, plan, first, some, step, tile)
+        changed += moved
+        count_resends(base, plan, first, some, tile)
+        if alarms > 0:
+            _log(base, plan, first, some, tile)
     if changed > 0:
         settle(base, plan, tile)
-    for start in range(0, links, BANK):
-        end = min(start + BANK, links)
-        for first in range(start, end, together):
-            _find(base, plan, first, min(together, end - first), step, tile)
+    for first in range(0, links, size):
+        _find(base, plan, first, min(size, links - first), step, tile)
     _deliver(base, plan, step, tile)
     count_answers(base, plan, tile)
 
@@ -318,7 +311,7 @@ def _deliver(base, plan, step, tile):
     What times out was queued a MAP timer ago, whatever the link; what a link without a queue serves was queued in the
     step before. Both are added up over the links and looked up once: gains a factor of three over a look per link.
     """
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     links = plan[P_LINKS]
     if len(tile) == 1:
         expired = 0.0
@@ -326,9 +319,10 @@ def _deliver(base, plan, step, tile):
         lost = 0.0
         # With no link in service nobody takes the messages: their owners' timers run out all the same.
         discarded = 0.0 if storm[S_STPS, 0] > 0.0 else storm[S_TOTAL, 0]
-        for start in range(0, links, BANK):
+        size = links_per_bank(tile)
+        for start in range(0, links, size):
             k = link_rows(base, plan, start, tile)
-            for i in range(min(BANK, links - start)):
+            for i in range(min(size, links - start)):
                 expired += k[L_EXPIRED, i]
                 direct += k[L_DIRECT, i]
                 lost += k[L_DIRECT_LOST, i]
@@ -359,12 +353,12 @@ def _look_up(base, plan, step, tile):
     """Turn the sums over all links into kinds of message."""
     kinds = plan[P_MESSAGES]
     mask = plan[P_LINK_MASK]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     rows = plan[P_LINE_ROWS]
-    lines = block(base, plan[P_LINK_LINES], (mask + 1) * rows, tile)
-    lost = block(base, plan[P_LOST_RING], (mask + 1) * kinds, tile)
-    answered = block(base, plan[P_ANSWERED], rows, tile)
-    failed = block(base, plan[P_FAILED], kinds, tile)
+    lines = area(base, plan, P_LINK_LINES, 0, (mask + 1) * rows, tile)
+    lost = area(base, plan, P_LOST_RING, 0, (mask + 1) * kinds, tile)
+    answered = area(base, plan, P_ANSWERED, 0, rows, tile)
+    failed = area(base, plan, P_FAILED, 0, kinds, tile)
     patience = link_rows(base, plan, 0, tile)
     now = (step & mask) * kinds
     sent = (step & mask) * rows
@@ -406,9 +400,9 @@ def _walk(base, plan, k, ring, step, tile):
     kinds = plan[P_MESSAGES]
     mask = plan[P_LINK_MASK]
     rows = plan[P_LINE_ROWS]
-    lines = block(base, plan[P_LINK_LINES], (mask + 1) * rows, tile)
-    lost = block(base, plan[P_LOST_RING], (mask + 1) * kinds, tile)
-    answered = block(base, plan[P_ANSWERED], rows, tile)
+    lines = area(base, plan, P_LINK_LINES, 0, (mask + 1) * rows, tile)
+    lost = area(base, plan, P_LOST_RING, 0, (mask + 1) * kinds, tile)
+    answered = area(base, plan, P_ANSWERED, 0, rows, tile)
     for b in range(len(tile)):
         mark = k[L_MARK, b]
         if mark == 0.0:

@@ -45,7 +45,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_COUNT,
     S_STEP,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 _EPSILON = 1e-9
 """Rounding of a load that stands exactly on the edge of a band."""
@@ -56,7 +56,7 @@ def measure(base, plan, tile):
     """Sample the loads after this step's work, and let the dynamic limit follow."""
     at = plan[P_CORE]
     n = block(base, plan[at + X_BLOCK], N_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     if plan[at + X_MME] >= 0:
         q = block(base, plan[plan[P_SERVER_TABLE] + plan[at + X_MME] * PS_COUNT + PS_BLOCK], Q_COUNT, tile)
         for b in range(len(tile)):

@@ -22,7 +22,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_OFFSET,
     S_STEP,
 )
-from signalstorm.envs.model.kernels.memory import block, table
+from signalstorm.envs.model.kernels.memory import area, table
 from signalstorm.envs.model.kernels.processors import measure
 from signalstorm.envs.model.kernels.servers import serve
 from signalstorm.envs.model.kernels.subscribers import conclude, refresh, request
@@ -67,7 +67,7 @@ def substep(base, plan, step, linked, core, tile):
         measure(base, plan, tile)
     conclude(base, plan, step, linked, tile)
     count(base, plan, step, linked, core, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     for b in range(len(tile)):
         storm[S_STEP, b] += 1.0
 
@@ -75,7 +75,7 @@ def substep(base, plan, step, linked, core, tile):
 @njit(error_model="numpy")
 def _set_clocks(base, plan, first, tile):
     """Set each storm's own step, and note whether they are the same."""
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     apart = 0.0
     for b in range(len(tile)):
         storm[S_STEP, b] = first - storm[S_OFFSET, b]

@@ -57,7 +57,7 @@ from signalstorm.envs.model.kernels.layout import (
     SERVICE,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 from signalstorm.envs.model.kernels.queue import advance, collect
 
 
@@ -69,7 +69,7 @@ def serve(base, plan, server, step, tile):
     q = block(base, offset, Q_COUNT, tile)
     _offer(base, plan, at, step, server == plan[P_SESSIONS], tile)
     if plan[P_STOCHASTIC]:
-        d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+        d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
         for b in range(len(tile)):
             d[D_MEAN, b] = q[Q_MEAN, b]
         draw_poisson(base, plan, (FIRST_SERVER + plan[at + PS_ELEMENT]) * STREAMS + SERVICE, tile)
@@ -91,14 +91,14 @@ def _offer(base, plan, at, step, sessions, tile):
     stages = plan[at + PS_STAGES]
     cohorts = plan[P_COHORTS]
     inflow = block(base, plan[at + PS_INFLOW], plan[at + PS_WIDTH], tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
     foreign = 0
     for b in range(len(tile)):
         foreign += q[Q_FOREIGN, b] > 0.0
         q[Q_FOREIGN_IN, b] = 0.0
     if foreign > 0:
         if plan[P_STOCHASTIC]:
-            d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+            d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
             for b in range(len(tile)):
                 d[D_MEAN, b] = q[Q_FOREIGN, b]
             draw_poisson(base, plan, (FIRST_SERVER + plan[at + PS_ELEMENT]) * STREAMS + FOREIGN, tile)
@@ -131,7 +131,7 @@ def _repeat(base, plan, at, step, tile):
     messages and earlier repeats are not repeated.
     """
     q = block(base, plan[at + PS_BLOCK], Q_COUNT, tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
     mask = plan[at + PS_MASK]
     ring = block(base, plan[at + PS_RING], mask + 1, tile)
     lost = block(base, plan[at + PS_LOST_RING], mask + 1, tile)

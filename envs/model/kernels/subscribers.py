@@ -100,7 +100,7 @@ from signalstorm.envs.model.kernels.layout import (
     SERVICE,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area
 from signalstorm.envs.model.kernels.rows import add_rows, add_up, clear
 from signalstorm.envs.model.kernels.wheel import fire, fire_drawn, put
 
@@ -121,11 +121,11 @@ def request(base, plan, step, linked, tile):
         base, plan[P_LONG], plan[P_LONG_MASK], plan[P_LONG_LEVEL], plan[P_LONG_STOCK], step, plan[P_CLASSES],
         plan[P_CLASSES], plan[P_FIRED_LONG], tile,
     )  # fmt: skip
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    arrive = block(base, plan[P_ARRIVE], cohorts + 1, tile)
-    short = block(base, plan[P_FIRED_SHORT], cohorts, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    arrive = area(base, plan, P_ARRIVE, 0, cohorts + 1, tile)
+    short = area(base, plan, P_FIRED_SHORT, 0, cohorts, tile)
+    proc = area(base, plan, P_PROC, 0, cohorts, tile)
     for i in range(used * len(tile)):
         arrive[0, i] = short[0, i]
     _first_attempts(base, plan, linked, tile)
@@ -139,12 +139,12 @@ def request(base, plan, step, linked, tile):
 def _first_attempts(base, plan, linked, tile):
     """Add first attempts: long timers, demand, power-cycles."""
     classes = plan[P_CLASSES]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    arrive = block(base, plan[P_ARRIVE], plan[P_COHORTS] + 1, tile)
-    long = block(base, plan[P_FIRED_LONG], classes, tile)
-    idle = block(base, plan[P_IDLE], classes, tile)
-    registered = block(base, plan[P_REGISTERED], classes, tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    arrive = area(base, plan, P_ARRIVE, 0, plan[P_COHORTS] + 1, tile)
+    long = area(base, plan, P_FIRED_LONG, 0, classes, tile)
+    idle = area(base, plan, P_IDLE, 0, classes, tile)
+    registered = area(base, plan, P_REGISTERED, 0, classes, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
     _demand(base, plan, tile)
     for b in range(len(tile)):
         storm[S_WAITING, b] = idle[0, b]
@@ -152,7 +152,7 @@ def _first_attempts(base, plan, linked, tile):
         for b in range(len(tile)):
             storm[S_WAITING, b] += idle[c, b]
     for c in range(classes):
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for b in range(len(tile)):
             switched = min(storm[S_DEMAND_DRAW, b], storm[S_WAITING, b])
@@ -167,7 +167,7 @@ def _first_attempts(base, plan, linked, tile):
                 arrive[first, b] += cycled
                 kpi[K_DETACH_SUBSCRIBER, b] += cycled
             if linked is not None:
-                flagged = block(base, plan[P_FLAGGED], classes, tile)
+                flagged = area(base, plan, P_FLAGGED, 0, classes, tile)
                 for b in range(len(tile)):
                     cycled = parameters[C_CHURN, b] * flagged[c, b]
                     flagged[c, b] -= cycled
@@ -181,12 +181,12 @@ def refresh(base, plan, step, tile):
     classes = plan[P_CLASSES]
     share = plan[P_COHORTS] + 1
     attach = plan[P_ATTACH_MESSAGES]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    flagged = block(base, plan[P_FLAGGED], classes, tile)
-    pool = block(base, plan[P_POOL] + attach * share * len(tile), share, tile)
-    send = block(base, plan[P_SEND], plan[P_MESSAGES], tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    flagged = area(base, plan, P_FLAGGED, 0, classes, tile)
+    pool = area(base, plan, P_POOL, attach * share * len(tile), share, tile)
+    send = area(base, plan, P_SEND, 0, plan[P_MESSAGES], tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     for b in range(len(tile)):
         storm[S_WAITING, b] = 0.0
     for c in range(classes):
@@ -229,13 +229,13 @@ def _put_off(base, plan, step, tile):
     classes = plan[P_CLASSES]
     share = plan[P_COHORTS] + 1
     attach = plan[P_ATTACH_MESSAGES]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    flagged = block(base, plan[P_FLAGGED], classes, tile)
-    pool = block(base, plan[P_POOL] + attach * share * len(tile), share, tile)
-    send = block(base, plan[P_SEND], plan[P_MESSAGES], tile)
-    fired = block(base, plan[P_PUT_OFF_FIRED], classes, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    flagged = area(base, plan, P_FLAGGED, 0, classes, tile)
+    pool = area(base, plan, P_POOL, attach * share * len(tile), share, tile)
+    send = area(base, plan, P_SEND, 0, plan[P_MESSAGES], tile)
+    fired = area(base, plan, P_PUT_OFF_FIRED, 0, classes, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     fire(
         base, plan[P_PUT_OFF], plan[P_PUT_OFF_MASK], plan[P_PUT_OFF_LEVEL], plan[P_PUT_OFF_STOCK], step, classes,
         classes, plan[P_PUT_OFF_FIRED], tile,
@@ -266,8 +266,8 @@ def _put_off(base, plan, step, tile):
 def _take_slope(base, plan, tile):
     """Find the part of the activity profile on which each storm is."""
     points = plan[P_PROFILE_POINTS]
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    profile = block(base, plan[P_PROFILE], 2 * points, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    profile = area(base, plan, P_PROFILE, 0, 2 * points, tile)
     for b in range(len(tile)):
         at = 0
         while (at < points - 2) and (profile[at + 1, b] <= storm[S_STEP, b]):
@@ -282,12 +282,12 @@ def _take_slope(base, plan, tile):
 @njit(inline="always")
 def _demand(base, plan, tile):
     """Number of idle subscribers that the demand wants to switch on in this step."""
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     if plan[P_PACED] or not plan[P_STOCHASTIC]:
         for b in range(len(tile)):
             storm[S_DEMAND_DRAW, b] = storm[S_DEMAND, b]
     else:
-        d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+        d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
         for b in range(len(tile)):
             d[D_MEAN, b] = storm[S_DEMAND, b]
         draw_poisson(base, plan, DEMAND * STREAMS + SERVICE, tile)
@@ -301,10 +301,10 @@ def _demand(base, plan, tile):
 def conclude(base, plan, step, linked, tile):
     """Let the handsets take note of this step's accepts and refusals."""
     cohorts = plan[P_COHORTS]
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    accepted = block(base, plan[P_ACCEPT], cohorts + 1, tile)
-    refused = block(base, plan[P_REFUSE], cohorts + 1, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    accepted = area(base, plan, P_ACCEPT, 0, cohorts + 1, tile)
+    refused = area(base, plan, P_REFUSE, 0, cohorts + 1, tile)
     used = cohorts_in_use(base, plan, tile)
     add_up(accepted, used, storm, S_YES, tile)
     add_up(refused, used, storm, S_NO, tile)
@@ -330,10 +330,10 @@ def conclude(base, plan, step, linked, tile):
 @njit(inline="always")
 def _detach(base, plan, step, tile):
     """A refresh that failed makes the SGSN detach the subscriber and ask for re-attach: attempt 1 within seconds."""
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    detached = block(base, plan[P_DETACHED], plan[P_CLASSES], tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    detached = area(base, plan, P_DETACHED, 0, plan[P_CLASSES], tile)
     for c in range(plan[P_CLASSES]):
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         for b in range(len(tile)):
             n = detached[c, b]
             if n > 0.0:
@@ -347,12 +347,12 @@ def _accept(base, plan, step, linked, tile):
     """Register those whose handset still waits; the others have given up, so the work was wasted."""
     cohorts = plan[P_COHORTS]
     classes = plan[P_CLASSES]
-    kpi = block(base, plan[P_KPI], K_COUNT, tile)
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
-    accepted = block(base, plan[P_ACCEPT], cohorts + 1, tile)
-    registered = block(base, plan[P_REGISTERED], classes, tile)
-    proc = block(base, plan[P_PROC], cohorts, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    kpi = area(base, plan, P_KPI, 0, K_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    accepted = area(base, plan, P_ACCEPT, 0, cohorts + 1, tile)
+    registered = area(base, plan, P_REGISTERED, 0, classes, tile)
+    proc = area(base, plan, P_PROC, 0, cohorts, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     for b in range(len(tile)):
         n = storm[S_YES, b]
         mean = accepted[cohorts, b] / n
@@ -368,7 +368,7 @@ def _accept(base, plan, step, linked, tile):
     for group in range(sends_in_use(base, plan, tile) * classes):
         before = group // classes
         c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         first = before * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for b in range(len(tile)):
             # The attempt began with its first send.

@@ -59,7 +59,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_SETTLED,
     S_STEP,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 
 @njit(error_model="numpy")
@@ -67,9 +67,9 @@ def happen(base, plan, step, linked, core, tile):
     """Apply the events of this step; ramps move on."""
     if step > plan[P_LAST_EVENT] + plan[P_YOUNGEST]:
         return
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     for e in range(plan[P_EVENTS]):
-        event = block(base, plan[P_EVENT] + e * E_COUNT * len(tile), E_COUNT, tile)
+        event = area(base, plan, P_EVENT, e * E_COUNT * len(tile), E_COUNT, tile)
         for b in range(len(tile)):
             own = storm[S_STEP, b]
             if event[E_STEP, b] <= own <= event[E_UNTIL, b]:
@@ -111,14 +111,14 @@ def _apply_linked(base, plan, event, b, own, tile):
     kind = int(event[E_KIND, b])
     target = int(event[E_TARGET, b])
     if kind == EVENT_HLR_RESET:
-        registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
-        flagged = block(base, plan[P_FLAGGED], plan[P_CLASSES], tile)
+        registered = area(base, plan, P_REGISTERED, 0, plan[P_CLASSES], tile)
+        flagged = area(base, plan, P_FLAGGED, 0, plan[P_CLASSES], tile)
         for c in range(plan[P_CLASSES]):
             n = event[E_VALUE, b] * registered[c, b]
             registered[c, b] -= n
             flagged[c, b] += n
         return
-    storm = block(base, plan[P_STORM], S_COUNT, tile)
+    storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
     if kind == EVENT_ACTIVITY:
         storm[S_ACTIVITY, b] = _ramp(event, b, own, storm[S_ACTIVITY, b])
         return
@@ -146,8 +146,8 @@ def _ramp(event, b, own, present):
 @njit(inline="always")
 def _detach(base, plan, b, c, share, spread, step, core, tile):
     """Detach a share of a class's registered subscribers; they attach again uniformly within ``spread`` steps."""
-    registered = block(base, plan[P_REGISTERED], plan[P_CLASSES], tile)
-    parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+    registered = area(base, plan, P_REGISTERED, 0, plan[P_CLASSES], tile)
+    parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
     n = min(share * registered[c, b], parameters[C_SIZE, b])
     registered[c, b] -= n
     if core is not None:

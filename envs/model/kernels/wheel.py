@@ -18,6 +18,7 @@ from signalstorm.envs.model.kernels.layout import (
     P_CLASS_TABLE,
     P_CLASSES,
     P_COHORTS,
+    P_END,
     P_FIRED_SHORT,
     P_SCRATCH,
     P_SHORT,
@@ -32,7 +33,7 @@ from signalstorm.envs.model.kernels.layout import (
     STREAMS,
     TIMERS,
 )
-from signalstorm.envs.model.kernels.memory import block
+from signalstorm.envs.model.kernels.memory import area, block
 
 _TINY = 1e-12
 """[subscribers] smaller firings stay on the wheel: they would only breed denormal numbers."""
@@ -69,18 +70,18 @@ def fire_drawn(base, plan, step, tile):
     cohorts = plan[P_COHORTS]
     classes = plan[P_CLASSES]
     groups = sends_in_use(base, plan, tile) * classes
-    ring = block(base, plan[P_SHORT] + (step & plan[P_SHORT_MASK]) * cohorts * len(tile), cohorts, tile)
-    level = block(base, plan[P_SHORT_LEVEL], cohorts, tile)
-    stock = block(base, plan[P_SHORT_STOCK], cohorts, tile)
-    debt = block(base, plan[P_SHORT_DEBT], cohorts, tile)
-    fired = block(base, plan[P_FIRED_SHORT], cohorts, tile)
-    d = block(base, plan[P_SCRATCH], SCRATCH_COUNT, tile)
+    ring = area(base, plan, P_SHORT, (step & plan[P_SHORT_MASK]) * cohorts * len(tile), cohorts, tile)
+    level = area(base, plan, P_SHORT_LEVEL, 0, cohorts, tile)
+    stock = area(base, plan, P_SHORT_STOCK, 0, cohorts, tile)
+    debt = area(base, plan, P_SHORT_DEBT, 0, cohorts, tile)
+    fired = area(base, plan, P_FIRED_SHORT, 0, cohorts, tile)
+    d = area(base, plan, P_SCRATCH, 0, SCRATCH_COUNT, tile)
     for b in range(len(tile)):
         d[D_MEAN, b] = 0.0
         d[D_PART, b] = 0.0
     for group in range(groups):
         c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         first = group // classes * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             # In loops of few blocks each: the compiler would not vectorise one of many.
@@ -104,7 +105,7 @@ def fire_drawn(base, plan, step, tile):
     draw_poisson(base, plan, TIMERS * STREAMS + SERVICE, tile)
     for group in range(groups):
         c = group % classes
-        parameters = block(base, plan[P_CLASS] + c * C_COUNT * len(tile), C_COUNT, tile)
+        parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         first = group // classes * plan[P_ATTEMPTS] + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         for k in range(first, first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS]):
             for b in range(len(tile)):
@@ -118,13 +119,15 @@ def fire_drawn(base, plan, step, tile):
 
 
 @njit(inline="always")
-def put_all(base, ring_offset, mask, stock_offset, step, end, lanes, counts, row, many, lane, low, high, tile):
+def put_all(base, plan, wheel, stocks, mask, lanes, step, counts, row, many, lane, low, high, tile):
     """Do as `put` does for ``many`` rows of ``counts`` and lanes at once, where all storms have the same delays.
 
-    Gains a factor of four on the storm's commonest act, to send the refused away until their timers run out.
+    Gains a factor of four on the storm's commonest act, to send the refused away until their timers run out. ``wheel``
+    and ``stocks`` are the entries of the plan that lead to the ring and to who waits on it.
     """
-    ring = block(base, ring_offset, (mask + 1) * lanes, tile)
-    stock = block(base, stock_offset, lanes, tile)
+    ring = area(base, plan, wheel, 0, (mask + 1) * lanes, tile)
+    stock = area(base, plan, stocks, 0, lanes, tile)
+    end = plan[P_END]
     first = step + max(low, 1)
     last = max(step + high, first + 1)
     begin = (first & mask) * lanes + lane

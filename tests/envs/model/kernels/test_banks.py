@@ -1,18 +1,18 @@
-"""Links lie in banks of eight: more than eight of them, and a last bank that is not full."""
+"""Links lie in banks of eight, or of fewer in wide tiles: more than eight of them, and a last bank that is not full."""
 
 import numpy as np
 import pytest
 
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.kernels import layout
-from signalstorm.envs.model.kernels.memory import BANK
+from signalstorm.envs.model.kernels.memory import LARGEST_BANK
 from signalstorm.envs.model.parameters import setting_matrix
 from tests.envs.model.kernels.linked import DT, Watch, event, network
 
 LINKS = {"rate_per_s": 200.0, "window": 500.0}
 
 
-@pytest.mark.parametrize(("stps", "links_per_stp"), [(3, 4), (1, BANK), (2, 5), (1, 1)])
+@pytest.mark.parametrize(("stps", "links_per_stp"), [(3, 4), (1, LARGEST_BANK), (2, 5), (1, 1)])
 def test_equal_links_fare_equally_whatever_their_bank(stps: int, links_per_stp: int) -> None:
     links = stps * links_per_stp
     shape = {"stps": stps, "links_per_stp": links_per_stp}
