@@ -29,7 +29,7 @@ from signalstorm.envs.model.kernels.layout import (
     S_STEP,
     STREAMS,
 )
-from signalstorm.envs.model.kernels.memory import Tile, block
+from signalstorm.envs.model.kernels.memory import Tile, block, table
 from signalstorm.envs.model.kernels.queue import advance, collect
 from signalstorm.envs.model.kernels.wheel import fire, put
 from signalstorm.envs.model.storms import storm_key
@@ -70,7 +70,7 @@ def _draw_loop(base: Any, plan: Any, means: Any, first: Any, element: Any, out: 
         for b in range(len(tile)):
             d[D_MEAN, b] = means[b]
             storm[S_STEP, b] = first + i
-        draw_poisson(base, plan, element, tile)
+        draw_poisson(base, table(plan), element, tile)
         for b in range(len(tile)):
             out[i, b] = d[D_DRAW, b]
 
