@@ -16,7 +16,7 @@ from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.core_metrics import has
 from signalstorm.envs.model.kernels import core_layout as core
 from signalstorm.envs.model.kernels import layout
-from signalstorm.envs.model.kernels.memory import BANK
+from signalstorm.envs.model.kernels.memory import bank_size
 from signalstorm.envs.model.scenario_core import MESSAGE_NAMES
 
 Floats = npt.NDArray[np.float64]
@@ -285,9 +285,10 @@ class Observer:
         if links is None:
             return
         names = links.names()
+        size = bank_size(plan.tile)
         for number, name in enumerate(names):
             block = plan.link_offset(number, 0)
-            tx, rx, admitted, served, peer, congested, down = (row * BANK for row in _OF_LINKS)
+            tx, rx, admitted, served, peer, congested, down = (row * size for row in _OF_LINKS)
             self._counter(sent(name), block, (tx,))
             self._counter(received(name), block, (rx,))
             self._add(queued(name), "messages", glance.OUTSTANDING, block, (admitted, served, peer))
