@@ -17,6 +17,8 @@ _LINEAR = 0.9490332780957845
 _CUBIC = 0.018642382500609254
 """``x (linear + cubic x^2)`` gives that sum the variance 1 and the kurtosis 3 of a normal; solved exactly."""
 _UNIT = 2.0**-32
+_ROUNDING = 1e-6
+"""More than the error of `_exp_minus`: 1 - x less this is below what it returns, so nothing is drawn there."""
 
 (
     D_MEAN,
@@ -115,6 +117,8 @@ def hash_storms(base, plan, element, d, first, tile):
 @njit(inline="always")
 def _invert(mean, uniform):
     """Return the Poisson number of a mean up to 8 that ``uniform`` stands for; the same as for many at once."""
+    if uniform <= 1.0 - mean - _ROUNDING:
+        return 0.0
     term = _exp_minus(mean)
     cumulated = term
     drawn = 0.0
@@ -161,14 +165,20 @@ def draw_hashed(d, numbers):
     if small > 0 and numbers == 1:
         d[D_DRAW, 0] = _invert(d[D_MEAN, 0], (d[_HASH, 0] + 0.5) * _UNIT)
     elif small > 0:
+        some = 0
         for i in range(numbers):
-            d[_UNIFORM, i] = (d[_HASH, i] + 0.5) * _UNIT
+            uniform = (d[_HASH, i] + 0.5) * _UNIT
+            exact = d[D_MEAN, i] < _EXACT_BELOW
+            d[_UNIFORM, i] = uniform
+            d[D_DRAW, i] = 0.0 if exact else d[D_DRAW, i]
+            some += exact & (uniform > 1.0 - d[D_MEAN, i] - _ROUNDING)
+        if some == 0:
+            return
         for i in range(numbers):
             exact = d[D_MEAN, i] < _EXACT_BELOW
             nothing = _exp_minus(min(d[D_MEAN, i], _EXACT_BELOW))
             d[_TERM, i] = nothing
             d[_CUMULATED, i] = nothing if exact else 2.0
-            d[D_DRAW, i] = 0.0 if exact else d[D_DRAW, i]
         for n in range(1, _TERMS):
             above = 0
             share = 1.0 / n

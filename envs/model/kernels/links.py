@@ -99,6 +99,11 @@ def signal(base, plan, step, tile):
     send = area(base, plan, P_SEND, 0, rows, tile)
     lines = area(base, plan, P_LINK_LINES, (step & mask) * rows * len(tile), rows, tile)
     storm = area(base, plan, P_STORM, 0, S_COUNT, tile)
+    links = plan[P_LINKS]
+    size = links_per_bank(tile)
+    # Long before the draws are needed: what does not wait for them goes on meanwhile.
+    for first in range(0, links, size):
+        _draw(base, plan, first, min(size, links - first), tile)
     clear(area(base, plan, P_ANSWERED, 0, rows, tile), 0, rows, tile)
     clear(area(base, plan, P_FAILED, 0, kinds, tile), 0, kinds, tile)
     add_up(send, kinds, storm, S_TOTAL, tile)
@@ -111,8 +116,6 @@ def signal(base, plan, step, tile):
         settle(base, plan, tile)
     offer(base, plan, tile)
     changed = 0
-    links = plan[P_LINKS]
-    size = links_per_bank(tile)
     for first in range(0, links, size):
         some = min(size, links - first)
         moved, alarms = _carry(base, plan, first, some, step, tile)
@@ -144,6 +147,23 @@ def _mix(send, lines, rows, storm, tile):
             lines[r, b] = part if total > 0.0 else 0.0
 
 
+@njit(inline="always")
+def _draw(base, plan, first, links, tile):
+    """Draw what the STP can take from ``links`` links from ``first`` on in this step."""
+    numbers = links * len(tile)
+    k = link_rows(base, plan, first, tile)
+    d = link_scratch(base, plan, first, tile)
+    if plan[P_STOCHASTIC]:
+        for i in range(numbers):
+            d[D_MEAN, i] = k[L_MEAN, i]
+        for link in range(links):
+            hash_storms(base, plan, (LINKS + first + link) * STREAMS + SERVICE, d, link * len(tile), tile)
+        draw_hashed(d, numbers)
+    else:
+        for i in range(numbers):
+            d[D_DRAW, i] = k[L_MEAN, i]
+
+
 @njit(error_model="numpy")
 def _carry(base, plan, first, links, step, tile):
     """Queue, send within the window, serve at the STP, stall and reopen; totals only.
@@ -152,19 +172,11 @@ def _carry(base, plan, first, links, step, tile):
     first: a value read under a condition would keep it from being vectorised. Returns how many links changed their
     state, and how many alarms of the log did.
     """
-    width = len(tile)
-    numbers = links * width
+    numbers = links * len(tile)
     k = link_rows(base, plan, first, tile)
     mask = plan[P_LINK_MASK]
     ring = link_ring(base, plan, first, tile)
     d = link_scratch(base, plan, first, tile)
-    for i in range(numbers):
-        d[D_MEAN, i] = k[L_MEAN, i]
-        d[D_DRAW, i] = k[L_MEAN, i]
-    if plan[P_STOCHASTIC]:
-        for link in range(links):
-            hash_storms(base, plan, (LINKS + first + link) * STREAMS + SERVICE, d, link * width, tile)
-        draw_hashed(d, numbers)
     if plan[P_UNIFORM]:
         past = (step - int(k[L_PATIENCE, 0])) & mask
         for i in range(numbers):
