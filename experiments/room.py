@@ -4,7 +4,9 @@ A gate below the calm load keeps people out for ever, with or without a storm. P
 scenario; a gate that was right when it was tuned is wrong once they have grown past it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.knobs import Setting
 from signalstorm.envs.model.metrics import percentile, restricted, watched_s
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.storms import HELD_OUT
+from signalstorm.envs.model.storms import HELD_OUT, storm
 from signalstorm.experiments.evaluate import StormSet, evaluate
 from signalstorm.experiments.recommendation import GateRoom
 from signalstorm.experiments.storm_sets import is_worse
@@ -24,6 +26,28 @@ _COARSE, _FINE = 0.1, 0.01
 """[share] steps by which the calm load grows, and to which the limit is then narrowed down."""
 _MOST = 1.0
 """[share] growth up to which a limit is looked for."""
+_AHEAD = 4
+"""Growths that are run together: with their seeds and both settings they fill a tile, which costs as much as one."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Growing(StormSet):
+    """The same seeds under several calm loads; a number per seed and growth."""
+
+    growths: tuple[float, ...]
+    """Growth of the calm load of each storm."""
+
+    @cached_property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """One scenario per storm."""
+        grown = {
+            growth: self.scenario.with_fields({"churn_scale": self.scenario.churn_scale * (1.0 + growth)})
+            for growth in self.growths
+        }
+        numbered = zip(self.growths, self.numbers, strict=True)
+        return tuple(storm(grown[growth], number, vary=False) for growth, number in numbered)
 
 
 def calm_attaches_per_s(scenario: Scenario) -> float:
@@ -62,15 +86,22 @@ def gate_room(scenario: Scenario, setting: Setting, complete: Mapping[str, KnobV
     if found is None:
         return None
     gate, calm = found
-    first = _times_s(scenario, setting, 0.0)
-    must_end = percentile(first[1], 0.5) is not None
+    known: dict[float, Floats] = {}
 
-    def trouble(growth: float) -> str | None:
-        times_s = _times_s(scenario, setting, growth)
-        present, own = restricted(times_s, watched_s(scenario))
+    def times_s(growth: float, ahead: Sequence[float]) -> Floats:
+        if growth not in known:
+            asked = dict.fromkeys([growth, *(other for other in ahead if other not in known)])
+            known.update(_times_s(scenario, setting, list(asked)))
+        return known[growth]
+
+    must_end = percentile(times_s(0.0, _coarse()[: _AHEAD - 1])[1], 0.5) is not None
+
+    def trouble(growth: float, ahead: Sequence[float]) -> str | None:
+        times = times_s(growth, ahead)
+        present, own = restricted(times, watched_s(scenario))
         if is_worse(own, present).any():
             return "it is worse than the present setting"
-        return "its storm outlasts the horizon" if must_end and percentile(times_s[1], 0.5) is None else None
+        return "its storm outlasts the horizon" if must_end and percentile(times[1], 0.5) is None else None
 
     held, failed, reason = _limit(trouble)
     return GateRoom(
@@ -98,18 +129,32 @@ def in_words(room: GateRoom) -> str:
     )
 
 
-def _times_s(scenario: Scenario, setting: Setting, growth: float) -> npt.NDArray[np.float64]:
-    """Return T of the present and the given setting under a grown calm load, shape (2, seeds) [s]."""
-    grown = scenario.with_fields({"churn_scale": scenario.churn_scale * (1.0 + growth)})
-    storms = StormSet(grown, tuple(range(HELD_OUT, HELD_OUT + _SEEDS)), vary=False)
-    return evaluate([{}, setting], storms).outcomes.convergence_time_s
+def _times_s(scenario: Scenario, setting: Setting, growths: Sequence[float]) -> dict[float, Floats]:
+    """Return T of the present and the given setting under each grown calm load, shape (2, seeds) [s]."""
+    numbers = tuple(range(HELD_OUT, HELD_OUT + _SEEDS)) * len(growths)
+    storms = _Growing(scenario, numbers, vary=False, growths=tuple(np.repeat(growths, _SEEDS).tolist()))
+    times = evaluate([{}, setting], storms).outcomes.convergence_time_s
+    return {growth: times[:, i * _SEEDS : (i + 1) * _SEEDS] for i, growth in enumerate(growths)}
 
 
-def _limit(trouble: Callable[[float], str | None]) -> tuple[float, float | None, str | None]:
-    """Return the growth that still holds, the least that does not, and why; None and None if all of it holds."""
+def _coarse() -> list[float]:
+    """Return the growths of the first look."""
+    return list(np.arange(_COARSE, _MOST + _COARSE / 2, _COARSE).round(9).tolist())
+
+
+def _middle(held: float, failed: float) -> float:
+    return round((held + failed) / 2, 2)
+
+
+def _limit(trouble: Callable[[float, Sequence[float]], str | None]) -> tuple[float, float | None, str | None]:
+    """Return the growth that still holds, the least that does not, and why; None and None if all of it holds.
+
+    ``trouble`` says what is wrong under a growth; it is also told which growths may be asked for next.
+    """
     held = 0.0
-    for growth in np.arange(_COARSE, _MOST + _COARSE / 2, _COARSE).round(9).tolist():
-        reason = trouble(growth)
+    coarse = _coarse()
+    for i, growth in enumerate(coarse):
+        reason = trouble(growth, coarse[i + 1 : i + _AHEAD])
         if reason is not None:
             break
         held = growth
@@ -117,8 +162,8 @@ def _limit(trouble: Callable[[float], str | None]) -> tuple[float, float | None,
         return held, None, None
     failed = growth
     while failed - held > _FINE * 1.5:
-        middle = round((held + failed) / 2, 2)
-        found = trouble(middle)
+        middle = _middle(held, failed)
+        found = trouble(middle, [_middle(held, middle), _middle(middle, failed)])
         if found is None:
             held = middle
         else:

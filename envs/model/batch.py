@@ -1,7 +1,6 @@
 """A batch: many storms, each under its own setting, advanced together by the compiled kernel."""
 
 import logging
-import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model import core_parameters, parameters
-from signalstorm.envs.model.cache import prepare_cache
+from signalstorm.envs.model.cache import compiling, prepare_cache
 from signalstorm.envs.model.event_rows import event_column
 from signalstorm.envs.model.glance import fit_queue, set_gate
 from signalstorm.envs.model.kernels import core_layout, layout
@@ -493,8 +492,7 @@ def _compile(batch: Batch) -> None:
         return
     about_s = 45 if batch.core else 35 if linked else 30
     _log.info("compiling the model for this machine (storms in tiles of %d); once, about %d s ...", width, about_s)
-    began = time.perf_counter()
-    batch.run_tile(0, 0)
+    with compiling():
+        batch.run_tile(0, 0)
     mark.parent.mkdir(parents=True, exist_ok=True)  # another version may have tidied up meanwhile
     mark.touch()
-    _log.info("compiled in %.0f s", time.perf_counter() - began)

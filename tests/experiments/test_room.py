@@ -1,11 +1,13 @@
 """How far a gate lies above the calm load, and how far that may grow."""
 
+import numpy as np
 import pytest
 
 import signalstorm as ss
 from signalstorm.envs.model.knobs import Setting, resolve
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_file import load
+from signalstorm.experiments import room as rooms
 from signalstorm.experiments.room import calm_attaches_per_s, gate_room, in_words
 from tests.experiments.tuning import cycling
 
@@ -34,6 +36,15 @@ def test_the_limit_is_where_the_calm_load_meets_the_gate() -> None:
     assert room.holds_to_share < room.fails_from_share <= 0.45
     assert "lies 40% above the calm 50/s" in in_words(room)
     assert "tune again" in in_words(room)
+
+
+def test_growths_run_together_fare_as_each_by_itself() -> None:
+    scenario, setting = cycling(), Setting({"nop_rate": 70, "nop_wait_s": 5})
+    together = rooms._times_s(scenario, setting, [0.0, 0.4, 0.5])
+    assert not np.array_equal(together[0.0], together[0.5], equal_nan=True)
+    for growth, times_s in together.items():
+        alone = rooms._times_s(scenario, setting, [growth])[growth]
+        np.testing.assert_array_equal(times_s, alone)
 
 
 def test_a_gate_far_above_holds_as_far_as_was_tried() -> None:
