@@ -492,7 +492,8 @@ def _compile(batch: Batch) -> None:
         return
     about_s = 45 if batch.core else 35 if linked else 30
     _log.info("compiling the model for this machine (storms in tiles of %d); once, about %d s ...", width, about_s)
-    with compiling():
+    with compiling() as elapsed_s:
         batch.run_tile(0, 0)
     mark.parent.mkdir(parents=True, exist_ok=True)  # another version may have tidied up meanwhile
     mark.touch()
+    _log.info("compiled in %.0f s", elapsed_s())

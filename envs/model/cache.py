@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -37,15 +37,18 @@ _OBJECTS_PER_COLLECTION = 200_000
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
-    """Say how long it took, and look for garbage less often: Numba makes millions of objects, in use till the end."""
+def compiling() -> Iterator[Callable[[], float]]:
+    """Look for garbage less often meanwhile: Numba makes millions of objects, in use till the end.
+
+    Yields:
+        A function that says how long it has been [s].
+    """
     began, usual = time.perf_counter(), gc.get_threshold()
     gc.set_threshold(_OBJECTS_PER_COLLECTION, *usual[1:])
     try:
-        yield
+        yield lambda: time.perf_counter() - began
     finally:
         gc.set_threshold(*usual)
-    _log.info("compiled in %.0f s", time.perf_counter() - began)
 
 
 @lru_cache(maxsize=1)

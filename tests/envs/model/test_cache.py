@@ -1,6 +1,7 @@
 """The kernel cache: another source, another folder; an unwritable folder does not stop a run."""
 
 import ast
+import gc
 import logging
 import os
 import shutil
@@ -13,6 +14,7 @@ import numba
 import pytest
 
 from signalstorm.envs.model import cache
+from signalstorm.envs.model.cache import compiling
 
 MODEL = Path(cache.__file__).parent
 
@@ -173,3 +175,11 @@ def test_numba_compiles_into_the_folder_from_the_first_kernel_on(tmp_path: Path)
 
     assert run() == ["True", "False", "0"]
     assert run() == ["False", "False", "1"]
+
+
+def test_garbage_is_looked_for_as_usual_after_compiling() -> None:
+    usual = gc.get_threshold()
+    with compiling() as elapsed_s:
+        assert gc.get_threshold()[0] > usual[0]
+    assert elapsed_s() >= 0.0
+    assert gc.get_threshold() == usual
