@@ -104,8 +104,7 @@ class Scenario(Part):
     variation: Mapping[str, Pair] | None = None
     """Bounds between which fields differ from storm to storm, by dotted path; null: the default."""
     follows: Mapping[str, str] = {}
-    """Fields of the variation whose draw is a factor on another field's draw, by dotted path: ``timeline.1.value:
-    topology.pcrf.rate_per_s`` makes the new rate a share of the old one."""
+    """Fields of the variation whose draw is a factor on that of the field named, by dotted path."""
     loop: Loop | None = None
     """What a closed loop moves on these storms, and from where; null: nothing was chosen."""
     fitted: Mapping[str, str] = {}

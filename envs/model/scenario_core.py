@@ -7,16 +7,18 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from signalstorm.envs.model.scenario_parts import (
+    WHOLE,
     Count,
     Flag,
     Load,
     Name,
     NotNegative,
     Part,
+    PerSubscriber,
     Positive,
     Rate,
     Share,
-    Whole,
+    whole_schema,
 )
 
 
@@ -106,13 +108,12 @@ class Dra(Part):
     limit_action: LimitAction = "3002"
     """What a message beyond a limit gets; after 5012 the gateway asks no other agent."""
     pool: Positive | None = None
-    """Transaction slots; each pending request holds one; without a free one the answer is 3004; null: no
-    limit [slots]."""
+    """Transaction slots; each pending request holds one; without a free one the answer is 3004; null: any [slots]."""
     pcrf_pending: Positive | None = None
     """Slots that transactions with the policy servers may hold [slots]."""
     ocs_pending: Positive | None = None
     """Slots that transactions with the charging system may hold [slots]."""
-    update_per_s: NotNegative = 0.0
+    update_per_s: PerSubscriber = 0.0
     """Gx CCR-U of each registered subscriber [per s]."""
     writes_per_update: NotNegative = 1.0
     """Writes to the session database that a CCR-U costs [writes]."""
@@ -131,7 +132,7 @@ class Ddn(Part):
     """Share of the notifications for bearers of each priority level, ARP 1 to 15."""
     messages: NotNegative = 1.0
     """Work at the MME that a notification causes: paging [messages]."""
-    arp_watermark: Annotated[Whole, Field(ge=1, le=15)] = 10
+    arp_watermark: Annotated[int, WHOLE, Field(strict=True, ge=1, le=15), whole_schema(1, 15)] = 10
     """Low priority, and so dropped, is an ARP above it."""
     limit_per_s: Annotated[Positive, Field(le=999_999_999)] = 1000.0
     """Notifications per second, times the window, beyond which throttling begins [per s]."""
@@ -160,11 +161,11 @@ class Ddn(Part):
 class Resilience(Part):
     """What becomes of sessions and of load when nodes are lost: levers of design, not of a command."""
 
-    failure_domains: Annotated[Count, Field(le=1000)] = 1
+    failure_domains: Annotated[int, WHOLE, Field(strict=True, ge=1, le=1000), whole_schema(1, 1000)] = 1
     """Nodes among which capacity and subscribers are split equally [nodes]."""
     recovery_share: Share = 0.0
     """Share of a lost node's sessions that another one recovers, 0 to 1 [share]."""
-    release_stages: Annotated[Count, Field(le=1000)] = 1
+    release_stages: Annotated[int, WHOLE, Field(strict=True, ge=1, le=1000), whole_schema(1, 1000)] = 1
     """Stages in which those who were held back are released [stages]."""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from signalstorm.envs.model.scenario_core_events import CoreEvent
-from signalstorm.envs.model.scenario_parts import Flag, Load, NotNegative, Part, Positive, Share
+from signalstorm.envs.model.scenario_parts import Delay, Flag, Load, NotNegative, Part, Positive, Share
 
 EVERYONE = "*"
 """The target that means all classes."""
@@ -35,7 +35,7 @@ class LatencyEvent(Part):
     """The server."""
     time_s: NotNegative
     """When, from the scenario's start [s]."""
-    value_s: NotNegative
+    value_s: Delay
     """The new delay of every answer [s]."""
 
 

@@ -9,7 +9,7 @@ from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
 from signalstorm.envs.model.faults import several
 from signalstorm.envs.model.knob_checks import check
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
-from signalstorm.envs.model.scenario_parts import Part, Whole
+from signalstorm.envs.model.scenario_parts import WHOLE, Part, whole_schema
 from signalstorm.envs.model.wording import nearest
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Loop(Part):
     """The knobs that it moves; all others stay as `start` has them."""
     start: Annotated[Mapping[str, KnobValue], BeforeValidator(legal)] = {}
     """The best static setting found for these storms, by knob, over the present one: where the loop starts."""
-    delay: Annotated[Whole, Field(le=1000)] = 0
+    delay: Annotated[int, WHOLE, Field(strict=True, ge=0, le=1000), whole_schema(0, 1000)] = 0
     """Intervals by which counters arrive late [control intervals]."""
 
 

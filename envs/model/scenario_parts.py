@@ -74,10 +74,16 @@ def _matching(pattern: str, rule: str) -> Callable[[str], str]:
 
 Number = Annotated[float, Field(strict=True)]
 """A finite number; neither text nor a truth value passes for one."""
-NotNegative = Annotated[float, Field(strict=True, ge=0)]
-"""A finite number of at least 0."""
-Positive = Annotated[float, Field(strict=True, gt=0)]
-"""A finite number above 0."""
+NotNegative = Annotated[float, Field(strict=True, ge=0, le=1e9)]
+"""A number of at least 0 that arithmetic can bear: a time of up to 30 years, an amount of work, messages."""
+Positive = Annotated[float, Field(strict=True, gt=0, le=1e9)]
+"""The same, above 0."""
+Wait = Annotated[float, Field(strict=True, gt=0, le=1e5)]
+"""A time for which somebody waits for an answer [s]; the ring of those who wait must fit the memory."""
+Delay = Annotated[float, Field(strict=True, ge=0, le=1e5)]
+"""A delay of answers, or none [s]; the ring of what is under way must fit the memory."""
+PerSubscriber = Annotated[float, Field(strict=True, ge=0, le=10)]
+"""How often each subscriber does something [per s]."""
 Rate = Annotated[float, Field(strict=True, gt=0, le=1e9)]
 """A rate that arithmetic can bear [per s]."""
 Load = Annotated[float, Field(strict=True, ge=0, le=1e9)]
@@ -87,21 +93,27 @@ Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 _MOST = 10**10
 
 
-def _whole_schema(least: int) -> WithJsonSchema:
-    return WithJsonSchema({"type": "integer", "minimum": least, "maximum": _MOST})
+def whole_schema(least: int, most: int = _MOST) -> WithJsonSchema:
+    """Return the JSON schema of a whole number, whose bounds pydantic would not put into words that others know."""
+    return WithJsonSchema({"type": "integer", "minimum": least, "maximum": most})
 
 
-Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=0, le=_MOST), _whole_schema(0)]
+WHOLE = BeforeValidator(_whole)
+"""Lets 4.0 pass for 4."""
+Whole = Annotated[int, WHOLE, Field(strict=True, ge=0, le=_MOST), whole_schema(0)]
 """A whole number of at least 0; 4.0 passes for 4."""
-Count = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1, le=_MOST), _whole_schema(1)]
+Count = Annotated[int, WHOLE, Field(strict=True, ge=1, le=_MOST), whole_schema(1)]
 """A whole number of at least 1; 1000.0 passes for 1000."""
+Tries = Annotated[int, WHOLE, Field(strict=True, ge=1, le=100), whole_schema(1, 100)]
+"""A number of tries in a row, each of which the model counts by itself."""
 Flag = Annotated[bool, Field(strict=True)]
 """True or false; neither text nor a number passes for one."""
 Pair = Annotated[tuple[Number, Number], BeforeValidator(_pair), AfterValidator(_rising)]
 """Two bounds, written as ``[lo, hi]``."""
-_TIME = {"type": "number", "exclusiveMinimum": 0}
+_TIME = {"type": "number", "exclusiveMinimum": 0, "maximum": 1e8}
+_Time = Annotated[float, Field(strict=True, gt=0, le=1e8)]
 Span = Annotated[
-    tuple[Positive, Positive],
+    tuple[_Time, _Time],
     BeforeValidator(_number_or_pair),
     AfterValidator(_rising),
     PlainSerializer(_as_written),
@@ -135,7 +147,7 @@ class EpsLadder(Part):
     """T3411: pause before the next try while tries are left [s]."""
     t3402_s: Span = (720.0, 720.0)
     """T3402: pause after the last try [s]."""
-    attempt_limit: Count = 5
+    attempt_limit: Tries = 5
     """Tries before the long pause [tries]."""
 
 
@@ -144,15 +156,15 @@ class GprsLadder(Part):
 
     kind: Literal["gprs"]
     """The law by which handsets try again."""
-    t3310_s: Positive = 15.0
+    t3310_s: Wait = 15.0
     """T3310: time after which an unanswered request is sent again [s]."""
-    sends: Count = 5
+    sends: Tries = 5
     """Requests within an attempt while no answer comes [requests]."""
     t3311_s: Span = (15.0, 15.0)
     """T3311: pause before the next attempt while attempts are left [s]."""
     t3302_s: Span = (720.0, 720.0)
     """T3302: pause after the last attempt [s]."""
-    attempt_limit: Count = 5
+    attempt_limit: Tries = 5
     """Attempts before the long pause [attempts]."""
 
 
@@ -183,7 +195,7 @@ class SubscriberClass(Part):
     """What the handsets do after each answer."""
     honours_t3346_share: Share = 0.0
     """Share of the handsets that obey a back-off sent with a refusal, 0 to 1 [share]."""
-    churn_per_s: NotNegative = 0.0
+    churn_per_s: PerSubscriber = 0.0
     """Rate at which each registered subscriber power-cycles [per s]."""
     reattach_s: NotNegative = 10.0
     """A subscriber detached by the network attaches again uniformly within this time [s]."""
@@ -200,7 +212,7 @@ class SubscriberClass(Part):
 class Activity(Part):
     """How soon a flagged subscriber becomes active, and so refreshes its location."""
 
-    points: Annotated[tuple[tuple[NotNegative, NotNegative], ...], Field(min_length=2)]
+    points: Annotated[tuple[tuple[NotNegative, PerSubscriber], ...], Field(min_length=2)]
     """Pairs of a time from the start [s] and the rate per flagged subscriber there [per s]; linear between."""
     scale: Positive = 1.0
     """Factor on all rates; what a variation may move."""

@@ -5,7 +5,19 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from signalstorm.envs.model.scenario_core import Ddn, Dra, Resilience
-from signalstorm.envs.model.scenario_parts import Count, Load, NotNegative, Part, Positive, Rate, Share, Whole
+from signalstorm.envs.model.scenario_parts import (
+    WHOLE,
+    Count,
+    Delay,
+    Load,
+    NotNegative,
+    Part,
+    Positive,
+    Rate,
+    Share,
+    Wait,
+    whole_schema,
+)
 
 Overflow = Literal["drop", "refuse"]
 
@@ -33,11 +45,11 @@ class Server(Part):
 class Gateway(Server):
     """Serving and packet gateway: takes create-session requests and asks the policy server."""
 
-    t3_response_s: Positive = 5.0
+    t3_response_s: Wait = 5.0
     """T3-RESPONSE: time after which the MME repeats an unanswered request [s]."""
-    n3_requests: Whole = 4
+    n3_requests: Annotated[int, WHOLE, Field(strict=True, ge=0, le=15), whole_schema(0, 15)] = 4
     """N3-REQUESTS: repeats before the MME gives up [repeats]."""
-    tx_s: Positive = 10.0
+    tx_s: Wait = 10.0
     """Tx: time for which the gateway waits for the policy server [s]."""
     gx_failure: Literal["terminate", "continue", "retry"] = "terminate"
     """When Gx fails: refuse, go on without policy (PCRF bypass), or ask the mate, then refuse."""
@@ -46,16 +58,16 @@ class Gateway(Server):
 class Pcrf(Server):
     """Policy server; the gateway asks it."""
 
-    latency_s: NotNegative = 0.0
+    latency_s: Delay = 0.0
     """Delay of every answer beside the waiting [s]."""
 
 
 class Ocs(Server):
     """Online charging system; the gateway asks it on Gy after the policy server has answered."""
 
-    tx_s: Positive = 10.0
+    tx_s: Wait = 10.0
     """Time for which the gateway waits for it [s]."""
-    latency_s: NotNegative = 0.0
+    latency_s: Delay = 0.0
     """Delay of every answer beside the waiting [s]."""
     gy_failure: Literal["terminate", "continue"] = "terminate"
     """When Gy fails: refuse, or go on without charging."""
@@ -64,9 +76,9 @@ class Ocs(Server):
 class Database(Server):
     """Subscriber or session database; the MME asks it and waits for a time of its own."""
 
-    timer_s: Positive = 10.0
+    timer_s: Wait = 10.0
     """Time for which the requester waits [s]."""
-    latency_s: NotNegative = 0.0
+    latency_s: Delay = 0.0
     """Delay of every answer beside the waiting [s]."""
 
 
@@ -109,9 +121,9 @@ class ImsiManager(Part):
 class Links(Part):
     """M3UA/SCTP links of the SGSN to its signalling transfer points; named stp1/slc1 and so on."""
 
-    stps: Count = 2
+    stps: Annotated[int, WHOLE, Field(strict=True, ge=1, le=16), whole_schema(1, 16)] = 2
     """Signalling transfer points [STPs]."""
-    links_per_stp: Count = 4
+    links_per_stp: Annotated[int, WHOLE, Field(strict=True, ge=1, le=256), whole_schema(1, 256)] = 4
     """Links to each [links]."""
     rate_per_s: Rate
     """Messages that an STP takes per link, towards the HLR [per s]."""
@@ -135,18 +147,16 @@ class Links(Part):
     """RTO-initial [ms]."""
     rto_max_ms: Positive = 60000.0
     """RTO-max [ms]."""
-    max_assoc_retx: Whole = 10
+    max_assoc_retx: Annotated[int, WHOLE, Field(strict=True, ge=0, le=255), whole_schema(0, 255)] = 10
     """Retransmissions in a row beyond which an association fails [retransmissions]."""
     sack_period_ms: NotNegative = 200.0
     """How long acknowledgements are held back for a second packet, at both ends [ms]."""
-    map_timer_s: Positive = 30.0
+    map_timer_s: Wait = 30.0
     """MAP operation timer of the SGSN [s]."""
     answer_loss_share: Share = 0.0
     """Share of the answers coming over a congested link that are lost, 0 to 1 [share]."""
-
     refresh_delay_max_s: NotNegative = 0.0
-    """What if the SGSN put the location refreshes after a reset off, each by a time drawn uniformly up to this (TS
-    23.060 allows it, depending on load); 0: it does not [s]."""
+    """What if the SGSN put each location refresh after a reset off, by up to this; 0: it does not [s]."""
 
     def names(self) -> tuple[str, ...]:
         """Return the links' names, STP by STP."""

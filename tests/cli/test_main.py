@@ -131,3 +131,14 @@ def test_help_imports_nothing_heavy() -> None:
     heavy = {"numba", "numpy", "pydantic", "optuna", "gymnasium", "plotly", "torch", "stable_baselines3"}
     assert "typer" in loaded.split()
     assert not heavy & set(loaded.split())
+
+
+@pytest.mark.parametrize(
+    "command", [("simulate", "lab-pcrf", "--out"), ("tune", "lab-pcrf", "--trials", "2", "--out"), ("report",)]
+)
+def test_a_path_too_long_for_the_file_system_is_refused_in_one_message(run: Run, command: tuple[str, ...]) -> None:
+    code, out, err = run(*command, "a" * 300)
+    assert (code, out) == (EXIT_WRONG_INPUT, "")
+    assert err.count("\n") == 1
+    assert "too long for the file system" in err
+    assert "a" * 81 not in err

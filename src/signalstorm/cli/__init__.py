@@ -4,6 +4,7 @@
 numba, pydantic, optuna, gymnasium) inside their functions only, so that ``--help`` stays quick.
 """
 
+import errno
 import sys
 from collections.abc import Sequence
 
@@ -13,6 +14,9 @@ EXIT_REJECTED = 1
 """The command ran, but found no acceptable answer or a check failed."""
 EXIT_WRONG_INPUT = 2
 """The command line, a file or a value in it is wrong."""
+
+_LONGEST_NAME = 80
+"""Characters of a path that a message shows."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,14 +33,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(args=arguments, prog_name="signalstorm")
     except Exception as error:
-        if isinstance(error, MemoryError):
-            print(f"signalstorm: this run does not fit the memory: {error}", file=sys.stderr)  # noqa: T201
-            raise SystemExit(EXIT_WRONG_INPUT) from error
-        code = _exit_code(error)
+        message, code = _in_words(error)
         if code is None:
             raise
-        print(f"signalstorm: {error}", file=sys.stderr)  # noqa: T201  (the command line may print)
+        print(f"signalstorm: {message}", file=sys.stderr)  # noqa: T201  (the command line may print)
         raise SystemExit(code) from error
+
+
+def _in_words(error: Exception) -> tuple[str, int | None]:
+    """Return an error's message and exit code; no code for a mistake in the program."""
+    if isinstance(error, MemoryError):
+        return f"this run does not fit the memory: {error}", EXIT_WRONG_INPUT
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        # Even to ask whether such a path exists fails, so whatever option took it can be the cause.
+        name = str(error.filename)
+        shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+        return f"this path is too long for the file system, give a shorter one: {shown}", EXIT_WRONG_INPUT
+    return str(error), _exit_code(error)
 
 
 def _exit_code(error: Exception) -> int | None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from signalstorm.envs.model import reference_tables
 from signalstorm.envs.model.knob_table import KNOBS
@@ -35,11 +36,25 @@ def test_every_knob_and_every_part_of_a_scenario_is_there() -> None:
     knobs = reference_tables.knobs_markdown()
     assert all(f"`{name}`" in knobs for name in KNOBS)
     fields = reference_tables.fields_markdown()
-    parts, seen = [Scenario], set()
+    for part in _parts():
+        for name, field in part.model_fields.items():
+            assert f"| `{name}` | {(field.description or '').split(' [')[0].rstrip('.')}" in fields
+    assert len(_parts()) == 45
+
+
+def test_no_description_has_a_line_break_which_would_break_its_row_and_its_message() -> None:
+    described = [(part, name, field) for part in _parts() for name, field in part.model_fields.items()]
+    broken = [f"{part.__name__}.{name}" for part, name, field in described if "\n" in (field.description or "")]
+    assert broken == []
+
+
+def _parts() -> set[type[BaseModel]]:
+    """Every part of a scenario, and the scenario."""
+    parts: list[type[BaseModel]] = [Scenario]
+    seen: set[type[BaseModel]] = set()
     while parts:
         part = parts.pop()
         seen.add(part)
-        for name, field in part.model_fields.items():
-            assert f"| `{name}` | {(field.description or '').split(' [')[0].rstrip('.')}" in fields
-            parts += [found for found in models_in(field.annotation) if found not in seen]  # type: ignore[misc]
-    assert len(seen) == 45
+        for field in part.model_fields.values():
+            parts += [found for found in models_in(field.annotation) if found not in seen]
+    return seen

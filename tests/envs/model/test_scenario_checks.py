@@ -1,9 +1,12 @@
 """Each rule of a scenario: what it says, where it points, and its way out."""
 
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_file import load
 from signalstorm.envs.model.validation import validate
@@ -266,3 +269,42 @@ def test_a_fault_is_told_once_whatever_the_variation() -> None:
     wide = {"demand.rate_per_s": [1.0, 2.0], "topology.pcrf.rate_per_s": [10.0, 20.0], "demand.start_s": [0.0, 700.0]}
     found = faults(variation=wide, trigger={"kind": "x", "time_s": 600})
     assert [key for key, _, _ in found] == ["trigger.time_s", "variation.demand.start_s"]
+
+
+def _numbers(schema: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every number in a JSON schema, but bounds and settings, which the fields and knobs named by them limit."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _numbers(part, place)
+    elif isinstance(schema, dict):
+        if schema.get("type") in ("number", "integer"):
+            yield place, schema
+        for key, part in schema.items():
+            if key not in ("variation", "present", "start"):
+                yield from _numbers(part, f"{place}.{key}")
+
+
+def test_every_number_has_a_largest_legal_value_that_arithmetic_can_bear() -> None:
+    schema = Scenario.model_json_schema()
+    schema["$defs"]["Loop"]["properties"].pop("start")
+    found = dict(_numbers(schema))
+    assert len(found) > 150
+    assert {place for place, number in found.items() if not number.get("maximum", 1e308) <= 1e10} == set()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "field", "most"),
+    [
+        ("random-core-70664", "topology.dra.update_per_s", "10 per s"),
+        ("dra-db-cpu", "topology.dra.update_per_s", "10 per s"),
+        ("lab-pcrf", "subscribers.0.ladder.retry_refused_s", "1e+08 s"),
+        ("lab-pcrf", "subscribers.0.churn_per_s", "10 per s"),
+        ("lab-pcrf", "topology.gateway.t3_response_s", "100000 s"),
+        ("ddn-surge", "timeline.0.count", "1e+09 notifications"),
+        ("incident-2014", "topology.links.stps", "16 STPs"),
+    ],
+)
+@pytest.mark.parametrize("value", [1e308, 2e10])
+def test_sizes_beyond_reason_are_refused_with_the_largest(scenario: str, field: str, most: str, value: float) -> None:
+    with pytest.raises(InputError, match=re.escape(f"must be at most {most}, but got")):
+        load(scenario).with_fields({field: value})
