@@ -40,7 +40,7 @@ def diagnose_core(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes
     yield from _manager(found)
     yield from _notifications(scenario, found)
     yield from _crowd(scenario, found, float(np.median(outcomes.attempts)))
-    yield from _beyond_every_knob(scenario)
+    yield from _beyond_capacity(scenario, outcomes)
 
 
 def _agent(scenario: Scenario, setting: Mapping[str, KnobValue], found: Mapping[str, float]) -> Iterator[str]:
@@ -154,8 +154,14 @@ def instants(scenario: Scenario) -> npt.NDArray[np.float64]:
     return np.linspace(0.0, scenario.horizon_s, _INSTANTS)
 
 
-def _beyond_every_knob(scenario: Scenario) -> Iterator[str]:
-    """A load above a server's capacity that lasts: every knob only chooses who is refused."""
+def _beyond_capacity(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
+    """A load above a server's capacity that lasts, where no storm ends.
+
+    Only the attaches of the subscribers themselves, more of them than a server takes, keep a storm open whatever the
+    setting. Of a load that is in part foreign, attaches get their share of the server, and may all come through.
+    """
+    if not np.isnan(outcomes.convergence_time_s).all():
+        return
     time = instants(scenario)
     steady = np.full(time.shape, sum(group.size * scenario.churn_per_s(group) for group in scenario.subscribers))
     if scenario.churn_profile is not None:
@@ -165,15 +171,17 @@ def _beyond_every_knob(scenario: Scenario) -> Iterator[str]:
         rates = server_rates(scenario, name, time)
         if rates is None or not needed(scenario, name):
             continue
-        foreign = loads(scenario, name, time)
-        asked = steady * messages_per_attach(scenario, name) + foreign
+        foreign, own = loads(scenario, name, time), steady * messages_per_attach(scenario, name)
+        asked = own + foreign
         above = asked > rates
         if above.mean() <= LASTING and not above[-1]:
             continue
         worst = int(np.argmax(np.where(above, asked - rates, -np.inf)))
         of_others = f" ({foreign[worst]:g}/s of them foreign)" if foreign[worst] > 0 else ""
+        for_ever = bool(own[-1] > rates[-1])
         yield (
-            f"these knobs cannot help here: up to {asked[worst]:.0f} messages/s are needed of {name}{of_others}, which "
-            f"then serves {rates[worst]:g}/s, and more than it serves for {above.mean():.0%} of the run; only more "
-            "capacity or less load does"
+            f"{'no knob ends this storm' if for_ever else 'overload by the load of calm times'}: up to "
+            f"{asked[worst]:.0f} messages/s are needed of {name}{of_others}, which then serves {rates[worst]:g}/s, and "
+            f"more than it serves for {above.mean():.0%} of the run; knobs choose who is refused, and only more "
+            f"capacity or less load {'ends it' if for_ever else 'ends the overload'}"
         )

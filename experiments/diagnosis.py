@@ -11,6 +11,7 @@ from signalstorm.envs.model.knob_checks import warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.metrics import Outcomes, watched_s
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_core_events import StallEvent
 from signalstorm.experiments.core_diagnosis import diagnose_core, instants
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.link_diagnosis import diagnose_links
@@ -56,26 +57,37 @@ def _not_converged(storms: StormSet, outcomes: Outcomes) -> Iterator[str]:
 def _wasted(scenario: Scenario, outcomes: Outcomes) -> Iterator[str]:
     """Overload and stale work at each server, by what reached it and what became of that."""
     for name in scenario.topology.servers():
-        rates = server_rates(scenario, name, instants(scenario))
-        if name not in outcomes.served or rates is None:
+        rates, stalled = server_rates(scenario, name, instants(scenario)), _stalled(scenario, name)
+        if name not in outcomes.served or (rates is None and not stalled):
             continue
         offered = float(np.median(outcomes.offered[name]))
         served = float(np.median(outcomes.served[name] + outcomes.stale[name]))
         stale = float(np.median(outcomes.stale[name])) / served if served > 0 else 0.0
         full = float(np.median(outcomes.overflow[name])) / offered if offered > 0 else 0.0
-        if max(full, stale) > _MUCH:
+        if stalled or max(full, stale) > _MUCH:
             peak = float(np.median(outcomes.peak_admitted_rate_per_s))
             through = "pass the gate" if scenario.topology.gate else "come in, as there is no gate"
+            most = "" if rates is None else f"{', otherwise' if stalled else ' serves'} at most {_rates(rates)}/s"
             yield (
-                f"overload: {name} serves at most {_rates(rates)}/s, and of {offered:.0f} messages that reached it "
-                f"{full:.0%} found its buffer full and {stale:.0%} of what it served came too late; up to {peak:.0f} "
-                f"requests/s {through}"
+                f"{'stall' if stalled else 'overload'}: {name}{stalled}{most}, and of {offered:.0f} messages that "
+                f"reached it {full:.0%} found its buffer full and {stale:.0%} of what it served came too late; up to "
+                f"{peak:.0f} requests/s {through}"
             )
         if stale > _MUCH:
             yield (
                 f"stale work: {stale:.0%} of what {name} served was answered after its requester had given up, "
                 "so it used capacity and served nobody"
             )
+
+
+def _stalled(scenario: Scenario, name: str) -> str:
+    """Return in words when events stall a server; empty if none does."""
+    times = []
+    for event in scenario.timeline:
+        if isinstance(event, StallEvent) and event.target == name:
+            end_s = min(event.end_s(scenario.timeline), scenario.horizon_s)
+            times.append(f"from {event.time_s:g} s to {'the end' if end_s == scenario.horizon_s else f'{end_s:g} s'}")
+    return f" serves nothing {' and '.join(times)}" if times else ""
 
 
 def _rates(rates: npt.NDArray[np.float64]) -> str:

@@ -33,10 +33,42 @@ def diagnose_links(scenario: Scenario, setting: Mapping[str, KnobValue], outcome
         for name, seconds in outcomes.link_congested_s.items()
         if float(np.median(seconds)) > PINNED_SHARE * scenario.horizon_s
     ]
+    yield from _out_of_service(scenario)
     if pinned:
         yield from _overload(scenario, setting, outcomes)
         yield from _stalled(scenario, setting, outcomes, pinned)
     yield from _path_loss(scenario, setting, outcomes)
+
+
+def _out_of_service(scenario: Scenario) -> Iterator[str]:
+    """Links that are taken out of service and known to be; a reset takes one back into service, as ``link_up`` does."""
+    links = scenario.topology.links
+    if links is None:
+        return
+    found: dict[str, list[str]] = {}
+    for name in links.names():
+        if times := _outages(scenario, name):
+            found.setdefault(" and ".join(times), []).append(name)
+    for when, names in found.items():
+        everything = len(names) == len(links.names())
+        which = f"all {len(names)}" if everything else ", ".join(names)
+        rest = "; nothing reaches the HLR meanwhile" if everything else ""
+        yield f"links out of service: {which} down {when}, as the timeline has it{rest}"
+
+
+def _outages(scenario: Scenario, link: str) -> list[str]:
+    """Return from when to when the SGSN knows a link to be down, in words."""
+    since: float | None = None
+    times = []
+    for event in sorted(scenario.timeline, key=lambda each: each.time_s):
+        if not isinstance(event, LinkEvent) or event.target not in ("*", link, link.partition("/")[0]):
+            continue
+        if event.kind == "link_down":
+            since = event.time_s if since is None and event.noticed else since
+        elif since is not None:
+            times.append(f"from {since:g} s to {event.time_s:g} s")
+            since = None
+    return times if since is None else [*times, f"from {since:g} s to the end"]
 
 
 def _overload(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:

@@ -1,12 +1,15 @@
 """What the diagnosis says of the elements beyond the attach chain, and that it keeps quiet where nothing happened."""
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import signalstorm as ss
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_file import load
+from signalstorm.experiments.core_diagnosis import diagnose_core
 
 
 def said(name: str, fields: dict[str, Any] | None = None, **knobs: Any) -> str:
@@ -32,7 +35,7 @@ def said(name: str, fields: dict[str, Any] | None = None, **knobs: Any) -> str:
             "docomo-2012",
             {"horizon_s": 27000.0},
             {},
-            "cannot help here: up to 4583 messages/s are needed of mme",
+            "up to 4583 messages/s are needed of mme",
         ),
         ("docomo-2012", {"horizon_s": 27000.0}, {}, "were kept from attaching"),
     ],
@@ -58,12 +61,24 @@ RETURN = {**FALL, "time_s": 900.0, "value": 460.0}
             {"topology.pcrf.rate_per_s": 100.0},
             {"gx_failure_action": "continue"},
             "degraded",
-            "cannot help here",
+            "are needed of",
         ),
-        ("lab-pcrf", {}, {}, "overload: pcrf serves at most 50/s, and of", "cannot help here"),
-        ("site-loss", {"topology.mme.other_load_per_s": 500.0}, {"nop_rate": 450}, "(500/s of them foreign)", "limit:"),
-        ("site-loss", {"timeline": [FALL]}, {"nop_rate": 450}, "which then serves 100/s", "at most 460/s"),
-        ("site-loss", {"timeline": [FALL, RETURN]}, {"nop_rate": 450}, "at most 100 to 460/s", "cannot help here"),
+        ("lab-pcrf", {}, {}, "overload: pcrf serves at most 50/s, and of", "are needed of"),
+        (
+            "site-loss",
+            {"topology.mme.other_load_per_s": 500.0},
+            {"nop_rate": 450},
+            "calm times: up to 870 messages/s are needed of mme (500/s of",
+            "no knob",
+        ),
+        (
+            "site-loss",
+            {"timeline": [FALL]},
+            {"nop_rate": 450},
+            "no knob ends this storm: up to 370 messages/s are needed of mme, which then serves 100/s",
+            "at most 460/s",
+        ),
+        ("site-loss", {"timeline": [FALL, RETURN]}, {"nop_rate": 450}, "at most 100 to 460/s", "are needed of"),
         (
             "gateway-flush",
             {"timeline": [], "topology.dra.rate_per_s": 50.0},
@@ -79,6 +94,26 @@ def test_what_is_said_is_of_what_happened(
     text = said(name, fields, **knobs)
     assert words in text, text
     assert never not in text, text
+
+
+def test_a_stalled_server_is_called_stalled_with_the_time_for_which_it_serves_nothing() -> None:
+    stall = {"kind": "stall", "target": "mme", "time_s": 700.0, "until_s": 900.0}
+    own_end = said("site-loss", {"timeline": [stall]}, nop_rate=450)
+    assert "stall: mme serves nothing from 700 s to 900 s, otherwise at most 460/s, and of" in own_end
+    assert "overload: mme" not in own_end
+    ends = [{**stall, "until_s": None}, {"kind": "release", "target": "mme", "time_s": 800.0}]
+    assert "stall: mme serves nothing from 700 s to 800 s, " in said("site-loss", {"timeline": ends}, nop_rate=450)
+    for_ever = said("site-loss", {"timeline": [ends[0]]}, nop_rate=450)
+    assert "stall: mme serves nothing from 700 s to the end, " in for_ever
+
+
+def test_a_load_above_capacity_is_not_called_hopeless_where_storms_end() -> None:
+    """Attaches get their share of a server that also serves others, and may all come through in the end."""
+    scenario = load("site-loss").with_fields({"topology.mme.other_load_per_s": 500.0})
+    outcomes = ss.simulate(scenario, {"nop_rate": 450}, seeds=1).outcomes
+    over = replace(outcomes, convergence_time_s=np.array([5000.0]))
+    assert "are needed of mme" in " ".join(diagnose_core(scenario, {"nop_rate": 450}, outcomes))
+    assert "are needed of mme" not in " ".join(diagnose_core(scenario, {"nop_rate": 450}, over))
 
 
 def test_a_what_if_is_what_the_diagnosis_speaks_of() -> None:
@@ -106,5 +141,13 @@ def test_broken_handsets_are_called_a_standing_load() -> None:
 
 def test_a_calm_network_is_left_in_peace() -> None:
     text = said("site-loss", {"timeline": [], "churn_profile": None})
-    for word in ("count limit", "collateral", "twitchy", "standing load", "cannot help", "degraded", "nodes were lost"):
+    for word in (
+        "count limit",
+        "collateral",
+        "twitchy",
+        "standing load",
+        "are needed of",
+        "degraded",
+        "nodes were lost",
+    ):
         assert word not in text

@@ -83,3 +83,29 @@ def test_a_link_that_is_known_to_be_down_is_no_path_loss() -> None:
     down = {"kind": "link_down", "target": "stp1", "time_s": 200.0}
     result = ss.simulate(short(rate_per_s=5000.0).with_fields({"timeline": [down]}), seeds=1)
     assert "path loss" not in " ".join(result.to_json()["diagnosis"])
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        (
+            [("link_down", "*", 100.0)],
+            "all 2 down from 100 s to the end, as the timeline has it; nothing reaches the HLR",
+        ),
+        (
+            [("link_down", "stp1", 100.0), ("link_down", "*", 200.0), ("link_up", "stp1", 300.0)],
+            "stp1/slc1 down from 100 s to 300 s, as the timeline has it",
+        ),
+        ([("link_down", "stp2", 100.0), ("link_reset", "*", 150.0)], "stp2/slc1 down from 100 s to 150 s, "),
+    ],
+)
+def test_links_out_of_service_are_named_with_since_when(events: list[tuple[str, str, float]], words: str) -> None:
+    timeline = [{"kind": kind, "target": target, "time_s": time_s} for kind, target, time_s in events]
+    assert f"links out of service: {words}" in said(short(rate_per_s=5000.0).with_fields({"timeline": timeline}))
+
+
+def test_a_link_in_service_is_not_said_to_be_out() -> None:
+    silent = [{"kind": "link_down", "target": "stp1", "time_s": 200.0, "noticed": False}]
+    for timeline in ([], [{"kind": "link_reset", "target": "*", "time_s": 200.0}], silent):
+        text = said(short(rate_per_s=5000.0).with_fields({"timeline": timeline}))
+        assert "out of service" not in text
