@@ -10,7 +10,7 @@ from signalstorm.envs.model.capacity import loads, server_rates
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.metrics import Outcomes
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_core_events import NodeEvent
+from signalstorm.envs.model.scenario_core_checks import losses
 
 _MUCH = 0.02
 """Share of messages, or of subscribers, worth a sentence."""
@@ -139,10 +139,10 @@ def _crowd(scenario: Scenario, found: Mapping[str, float], attempts: float) -> I
     if found.get("held_peak", 0.0) > _MUCH * population:
         share = found["held_peak"] / population
         yield f"up to {share:.0%} of the subscribers were kept from attaching: barred, or their node out"
-    lost = [event for event in scenario.timeline if isinstance(event, NodeEvent) and event.kind == "node_loss"]
-    if lost and scenario.topology.resilience is not None:
-        nodes = sum(event.nodes for event in lost)
+    nodes = max((out for _, _, out in losses(scenario.timeline)), default=0)
+    if nodes and scenario.topology.resilience is not None:
         domains = scenario.topology.resilience.failure_domains
+        nodes = min(nodes, domains - 1)  # the last one stays, however many events take one
         yield (
             f"{nodes} of {domains} nodes were lost, with their capacity; what ends sooner is session recovery or more, "
             "smaller failure domains, not a knob of the gate alone"

@@ -1,6 +1,6 @@
 """Rules of a scenario about the elements beyond the attach chain."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +143,25 @@ def _crowd(scenario: "Scenario") -> Iterator[Finding]:
             rule = f"must leave a node: resilience.failure_domains = {domains}"
             yield Finding(("timeline", number, "nodes"), rule, event.nodes, "lower it, or raise failure_domains")
     yield from _stalls(scenario)
+
+
+def losses(timeline: Sequence[Any]) -> Iterator[tuple[int, NodeEvent, int]]:
+    """Yield every event that takes nodes, in order of time.
+
+    Args:
+        timeline: The events, in any order.
+
+    Yields:
+        The event's place in the timeline, the event, and how many nodes of its server are out after it: those that
+        events before it took, less those that started again.
+    """
+    out: dict[str, int] = {}
+    for number, event in sorted(enumerate(timeline), key=lambda each: each[1].time_s):
+        if isinstance(event, NodeEvent):
+            taken = event.nodes if event.kind == "node_loss" else -event.nodes
+            out[event.target] = max(out.get(event.target, 0) + taken, 0)
+            if taken > 0:
+                yield number, event, out[event.target]
 
 
 def _stalls(scenario: "Scenario") -> Iterator[Finding]:

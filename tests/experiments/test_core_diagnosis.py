@@ -151,3 +151,15 @@ def test_a_calm_network_is_left_in_peace() -> None:
         "nodes were lost",
     ):
         assert word not in text
+
+
+@pytest.mark.parametrize(
+    ("nodes", "most"), [([1], 1), ([1, 1, 1, 1], 3), ([1, -1, 1, -1, 1], 1), ([2, -1, 1], 2), ([2, -2, 3], 3)]
+)
+def test_as_many_nodes_are_called_lost_as_were_out_at_a_time(nodes: list[int], most: int) -> None:
+    """Losses, and restarts where below 0, one after another; of four nodes one always stays."""
+    timeline = [
+        {"kind": "node_loss" if n > 0 else "node_restart", "target": "mme", "time_s": 700.0 + 10 * i, "nodes": abs(n)}
+        for i, n in enumerate(nodes)
+    ]
+    assert f"{most} of 4 nodes were lost" in said("mme-node-loss", {"timeline": timeline[::-1]})
