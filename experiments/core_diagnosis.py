@@ -10,6 +10,7 @@ from signalstorm.envs.model.capacity import loads, server_rates
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.metrics import Outcomes
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_checks import warn_dynamic
 from signalstorm.envs.model.scenario_core_checks import losses
 
 _MUCH = 0.02
@@ -34,6 +35,7 @@ def diagnose_core(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes
     """
     found = {name: float(np.median(values)) for name, values in outcomes.core.items()}
     yield from _agent(scenario, setting, found)
+    yield from map(str, warn_dynamic(scenario, setting))
     yield from _database(scenario, found)
     yield from _gateway(found, float(np.median(outcomes.admitted)))
     yield from _manager_overload(scenario, outcomes)
@@ -61,11 +63,15 @@ def _agent(scenario: Scenario, setting: Mapping[str, KnobValue], found: Mapping[
             f"capacity is {dra.rate_per_s:g}/s"
         )
     if busy > _MUCH and found["dra_busy_gx"] > 0 and dra is not None and slots:
+        what, remedy = (
+            ("collateral refusals", "a pending limit (dra_ocs_pending) or an egress limit contains the slow one")
+            if scenario.topology.ocs is not None
+            else ("overload", "an egress limit towards the policy servers (dra_pcrf_limit_per_s) keeps slots free")
+        )
+        whose = ", whether or not their own server was slow" if scenario.topology.ocs is not None else ""
         yield (
-            f"collateral refusals: the agent's {dra.pool:g} transaction slots were all taken (up to "
-            f"{found['pending_peak']:.0f} pending), and it refused {found['dra_busy_gx']:.0f} Gx messages, whether "
-            "or not their own server was slow; a pending limit (dra_ocs_pending) or an egress limit contains "
-            "the slow one"
+            f"{what}: the agent's {dra.pool:g} transaction slots were all taken (up to {found['pending_peak']:.0f} "
+            f"pending), and it refused {found['dra_busy_gx']:.0f} Gx messages{whose}; {remedy}"
         )
     if found["endings_lost"] > 0:
         yield (

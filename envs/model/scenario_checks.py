@@ -1,13 +1,13 @@
 """Rules of a scenario that tie several fields together."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from signalstorm.envs.model import scenario_loop
 from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
 from signalstorm.envs.model.knob_checks import check_rto, in_command_units, warn_rto
-from signalstorm.envs.model.knob_table import KNOBS, RTO_NAMES
+from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES
 from signalstorm.envs.model.scenario_core_checks import core_targets, elements
 from signalstorm.envs.model.scenario_events import (
     EVERYONE,
@@ -96,11 +96,32 @@ def warnings(scenario: "Scenario") -> Iterator[Finding]:
         rule = "the policy server answers later than the gateway waits, so every answer is wasted"
         shown = Shown(f"(latency_s={pcrf.latency_s:g} s, gateway.tx_s={gateway.tx_s:g} s)")
         yield Finding(("topology", "pcrf", "latency_s"), rule, shown, "raise tx_s unless that is meant")
+    yield from warn_dynamic(scenario, scenario.present)
     if scenario.topology.links:
         period = scenario.present.get("sack_period_ms", scenario.topology.links.sack_period_ms)
         yield from _odd_limits(scenario, scenario.topology.links)
         for found in warn_rto({**_rto(scenario), "sack_period_ms": period}):
             yield found._replace(path=_rto_path(scenario, found))
+
+
+def warn_dynamic(scenario: "Scenario", setting: Mapping[str, Any]) -> Iterator[Finding]:
+    """Warn of a dynamic limit that limits nothing, as it only takes a share off static limits.
+
+    Args:
+        scenario: The scenario, for the limits that no knob of the setting gives.
+        setting: The setting in force, as far as it is given.
+    """
+    dra = scenario.topology.dra
+    if dra is None or dra.dynamic is None:
+        return
+    names = ("peer_limit_per_s", "ccr_i_limit_per_s", "ccr_t_limit_per_s")
+    limits = (setting.get(f"dra_{name}", getattr(dra, name)) for name in names)
+    if not any(peer.dynamic for peer in dra.peers) or all(limit in (None, OFF) for limit in limits):
+        rule = (
+            "changes nothing: it takes a share off the static limits for all messages, CCR-I and CCR-T, which are off"
+        )
+        way_out = f"give topology.dra.{names[0]}, {names[1]} or {names[2]}, and a peer that is dynamic"
+        yield Finding(("topology", "dra", "dynamic"), rule, ABSENT, way_out)
 
 
 def _coarse_step(scenario: "Scenario") -> Iterator[Finding]:

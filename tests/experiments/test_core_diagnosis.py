@@ -116,6 +116,26 @@ def test_a_load_above_capacity_is_not_called_hopeless_where_storms_end() -> None
     assert "are needed of mme" not in " ".join(diagnose_core(scenario, {"nop_rate": 450}, over))
 
 
+def test_a_dynamic_limit_without_a_static_one_is_said_to_change_nothing() -> None:
+    free = load("dra-db-cpu").with_fields({"topology.dra.peer_limit_per_s": None})
+    assert [finding.key for finding in free.warnings()] == ["topology.dra.dynamic"]
+    assert "topology.dra.dynamic: changes nothing" in said("dra-db-cpu", {"topology.dra.peer_limit_per_s": None})
+    rigid = {f"topology.dra.peers.{number}.dynamic": False for number in (0, 1)}
+    assert [finding.key for finding in load("dra-db-cpu").with_fields(rigid).warnings()] == ["topology.dra.dynamic"]
+    for limited in (load("dra-db-cpu"), free.with_fields({"present": {"dra_ccr_t_limit_per_s": 300}})):
+        assert list(limited.warnings()) == []
+    assert "changes nothing" not in said("dra-db-cpu", dra_peer_limit_per_s=500)
+    assert "changes nothing" in said("dra-db-cpu", dra_peer_limit_per_s="off")
+
+
+def test_slots_that_only_the_policy_server_can_hold_do_not_call_for_a_limit_of_the_charging_system() -> None:
+    slow = {"kind": "latency", "target": "pcrf", "time_s": 600.0, "value_s": 4.0}
+    text = said("dra-db-cpu", {"topology.dra.pool": 250.0, "timeline": [slow]})
+    assert "overload: the agent's 250 transaction slots were all taken" in text, text
+    assert "dra_pcrf_limit_per_s" in text
+    assert "ocs" not in text
+
+
 def test_a_what_if_is_what_the_diagnosis_speaks_of() -> None:
     text = said("lab-pcrf", pcrf_rate_per_s=400)
     for word in ("serves at most", "can be answered within"):
