@@ -202,12 +202,19 @@ def test_load_raised_and_lowered_again_leaves_the_system_collapsed() -> None:
     assert not np.isnan(come_to(patient(extra), 1).convergence_time_s).any()
 
 
-def test_a_gate_just_below_the_bottleneck_is_best_and_a_fifth_above_it_clearly_worse() -> None:
-    """What is let through beyond the bottleneck is answered too late; where nobody gives up, nothing is lost by it."""
+def test_the_best_gate_lies_at_the_bottleneck_and_little_above_it_storms_never_end() -> None:
+    """What is let through beyond the bottleneck is answered too late; where nobody gives up, nothing is lost by it.
+
+    Of the rates tried before an MME of 460/s the best is 465/s, a hundredth above it; at 470/s most storms never end.
+    """
     scenario = load("site-loss")
-    lost = {rate: hours_lost(scenario, rate) for rate in (400, 450, 552)}
-    assert lost[450] < lost[400]
-    assert lost[552] > 3.0 * lost[450]
+    lost = {rate: hours_lost(scenario, rate) for rate in (400, 450, 455, 460, 465, 470, 552)}
+    assert sorted(lost, key=lambda rate: lost[rate])[:5] == [465, 460, 455, 450, 400]
+    assert lost[465] < lost[460] < lost[450] < 0.7 * lost[400]
+    assert min(lost[470], lost[552]) > 3.0 * lost[450]
+    ends = {rate: come_to(scenario, nop_rate=rate).convergence_time_s for rate in (450, 465, 470)}
+    assert np.median(ends[465]) < 0.7 * np.median(ends[450])
+    assert np.isnan(ends[470]).any()
     data = scenario.model_dump(mode="json")
     data["topology"]["mme"]["timer_s"] = 1e5
     data["subscribers"][0]["ladder"]["t3410_s"] = 1e5
