@@ -9,6 +9,15 @@ from signalstorm.envs.model.errors import ABSENT, Finding, Path, Shown
 from signalstorm.envs.model.knob_checks import check_rto, in_command_units, warn_rto
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES
 from signalstorm.envs.model.scenario_core_checks import core_targets, elements
+from signalstorm.envs.model.scenario_core_events import (
+    CrowdEvent,
+    DdnSurgeEvent,
+    HoldEvent,
+    PeerBurstEvent,
+    RebootEvent,
+    StagedReleaseEvent,
+    UnknownEvent,
+)
 from signalstorm.envs.model.scenario_events import (
     EVERYONE,
     ActivityEvent,
@@ -194,10 +203,30 @@ def _targets(scenario: "Scenario") -> Iterator[Finding]:
         else:
             known = list(servers)
         if event.target not in known:
-            what = "a class of subscribers or *" if known is classes else "a server that can have this event"
-            rule = f"must be {what}"
-            way_out = nearest(event.target, known) if known else "leave the event out"
+            what, element = _target_kind(event)
+            if known:
+                rule, way_out = f"must be {what}", nearest(event.target, known)
+            else:
+                rule = f"must be {what}, and the topology has no {element or 'server'}"
+                way_out = f"add topology.{element}, or leave the event out" if element else "leave the event out"
             yield Finding(("timeline", number, "target"), rule, event.target, way_out)
+
+
+def _target_kind(event: Any) -> tuple[str, str]:
+    """Return in words what an event happens to, and the element of the topology that has it, empty if any server."""
+    if isinstance(event, PeerBurstEvent):
+        return "a peer of the Diameter agent", "dra"
+    if isinstance(event, UnknownEvent | RebootEvent):
+        return "imsimgr, the IMSI manager", "imsimgr"
+    if isinstance(event, DdnSurgeEvent):
+        return "ddn, the notifications", "ddn"
+    if isinstance(event, LinkEvent) or (isinstance(event, CapacityEvent) and "stp" in event.target):
+        return "a link such as stp1/slc1, an STP such as stp1, or *", "links"
+    if isinstance(event, CrowdEvent | MassDetachEvent):
+        return "a class of subscribers or *", ""
+    if isinstance(event, HoldEvent | StagedReleaseEvent | ActivityEvent):
+        return "*, which is everybody", ""
+    return ("hlr, the HLR", "") if isinstance(event, HlrResetEvent) else ("a server that can have this event", "")
 
 
 def _resets(scenario: "Scenario") -> Iterator[Finding]:

@@ -78,7 +78,8 @@ class _Mender:
         found = []
         for problem in problems:
             path = problem.finding.path
-            consequence = problem.kind == "missing" and (path in known or path in self.removed)
+            # What is wrong with the default of a value that was taken out, the user never wrote.
+            consequence = path in self.removed or (problem.kind == "missing" and path in known)
             original = self._original(path)
             if not consequence and (original, problem.finding.rule) not in self.seen:
                 found.append(problem.finding._replace(path=original))

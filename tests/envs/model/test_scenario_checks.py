@@ -271,6 +271,33 @@ def test_a_fault_is_told_once_whatever_the_variation() -> None:
     assert [key for key, _, _ in found] == ["trigger.time_s", "variation.demand.start_s"]
 
 
+@pytest.mark.parametrize(
+    ("event", "rule", "way_out"),
+    [
+        (
+            {"kind": "peer_burst", "target": "a", "message": "gy", "count": 1},
+            "Diameter agent, and the topology has no dra",
+            "add topology.dra,",
+        ),
+        ({"kind": "link_down", "target": "stp1"}, "or *, and the topology has no links", "add topology.links,"),
+        ({"kind": "capacity", "target": "stp1", "value": 1}, "a link such as", "add topology.links,"),
+        ({"kind": "ddn_surge", "count": 1}, "the notifications, and the topology has no ddn", "add topology.ddn,"),
+        ({"kind": "imsimgr_reboot"}, "must be imsimgr, the IMSI manager, and the topology has no imsimgr", "add"),
+        ({"kind": "hold", "target": "phone"}, "must be *, which is everybody, but got 'phone'", ""),
+        ({"kind": "redirect", "target": "fone"}, "must be a class of subscribers or *", "did you mean phone?"),
+        ({"kind": "stall", "target": "pcfr"}, "must be a server that can have this event", "did you mean pcrf?"),
+    ],
+)
+def test_a_target_is_worded_by_what_it_is(event: dict[str, Any], rule: str, way_out: str) -> None:
+    assert_single(faults(timeline=[event | {"time_s": 5}]), "timeline.0.target", rule, way_out)
+
+
+def test_a_bad_name_is_one_fault_and_its_default_none() -> None:
+    agent = {"peers": [{"name": "gateway"}, {"name": "Gate Way"}]}
+    found = faults(topology=full_data()["topology"] | {"dra": agent})
+    assert_single(found, "topology.dra.peers.1.name", "must be lower-case words joined by hyphens", "")
+
+
 def _numbers(schema: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every number in a JSON schema, but bounds and settings, which the fields and knobs named by them limit."""
     if isinstance(schema, list):
