@@ -173,7 +173,21 @@ def parse_event(text: str, clock_start: str | None = None) -> dict[str, Any]:
     for part in more:
         name, value = _field(part, text, event)
         event[name] = value
+    _refuse_incomplete(event, text)
     return event
+
+
+def _refuse_incomplete(event: Mapping[str, Any], text: str) -> None:
+    """Refuse an event that lacks a field which has no default, and show how an option gives it."""
+    model = _event_model(event["kind"])
+    for name, field in ({} if model is None else model.model_fields).items():
+        if not field.is_required() or name in event:
+            continue
+        words = [str(word) for word in get_args(field.annotation)]
+        head, comma, rest = text.partition(",")
+        whole = f"{head}=NUMBER{comma}{rest}" if name == EVENT_VALUES[event["kind"]] else f"{text},{name}={words[0]}"
+        among = f", one of {', '.join(words)}" if words else ""
+        raise wrong_input(f"{event['kind']} needs {name}{among}", text, f"write {whole}", key="--event")
 
 
 def _default_target(kind: str) -> str:

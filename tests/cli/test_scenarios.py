@@ -65,6 +65,13 @@ def test_shows_every_field_with_value_unit_meaning_and_what_was_fitted(run: Run)
     assert scenario.hash() in out
 
 
+def test_a_long_list_does_not_push_every_meaning_aside(run: Run) -> None:
+    _, out, _ = run("show", "incident-2014")
+    meanings = [line.index("  # ") for line in out.splitlines() if "  # " in line]
+    assert len(meanings) > 50
+    assert sorted(meanings)[len(meanings) * 9 // 10] <= 60
+
+
 def test_shows_json(run: Run) -> None:
     code, out, _ = run("show", "lab-pcrf", "--json")
     record = json.loads(out)

@@ -178,3 +178,26 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_run(tmp_path: Pat
             refuse_unwritable(out)
     refuse_unwritable(tmp_path / "new" / "deeper")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("event", "rule", "way_out"),
+    [
+        (
+            "peer_burst:gateway@700=5",
+            "needs message, one of ccr_i, ccr_u, ccr_t, gy",
+            "peer_burst:gateway@700=5,message=ccr_i.",
+        ),
+        ("peer_burst:gateway@700,message=gy", "needs count", "Write peer_burst:gateway@700=NUMBER,message=gy."),
+        ("message_burst:pcrf@700", "needs count", "Write message_burst:pcrf@700=NUMBER."),
+    ],
+)
+def test_an_event_without_a_field_is_shown_with_it(event: str, rule: str, way_out: str) -> None:
+    with pytest.raises(InputError) as found:
+        what_if("dra-db-cpu", [], events=[event])
+    assert f"--event: {event.partition(':')[0]} {rule}, but got '{event}'" in str(found.value)
+    assert str(found.value).endswith(way_out)
+
+
+def test_an_event_with_all_its_fields_or_their_defaults_is_taken() -> None:
+    what_if("dra-db-cpu", [], events=["peer_burst:gateway@700=5,message=gy", "stall:pcrf@800", "gateway_flush@900"])

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from signalstorm.envs.model.errors import Fault
     from signalstorm.envs.model.scenario import Scenario
 
+_WIDEST = 60
+"""Characters to which the first column of a page is filled up; one long list must not push every meaning aside."""
+
 app = typer.Typer(help="List the scenarios, show one, check a file, start a new one.")
 
 ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario's name, or a file's path.")]
@@ -140,7 +143,7 @@ def _record(scenario: "Scenario", warnings: "list[Fault]") -> dict[str, Any]:
 def _page(record: dict[str, Any]) -> str:
     fields = [(_line(row["path"], row), row) for row in record["fields"] if "variation." not in row["path"]]
     present = [(_line(row["knob"], row), row) for row in record["present"]]
-    width = max(len(text) for text, _ in [*fields, *present])
+    width = min(max(len(text) for text, _ in [*fields, *present]), _WIDEST)
     lines = [f"name: {record['name']}"]
     for key in ("description", "source"):
         lines += [f"{key}:", *textwrap.wrap(record[key], 100, initial_indent="  ", subsequent_indent="  ")]
