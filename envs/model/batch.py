@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.model import core_parameters, parameters
 from signalstorm.envs.model.cache import compiling, prepare_cache
-from signalstorm.envs.model.event_rows import event_column
+from signalstorm.envs.model.event_rows import event_column, last_step
 from signalstorm.envs.model.glance import fit_queue, set_gate
 from signalstorm.envs.model.kernels import core_layout, layout
 from signalstorm.envs.model.kernels.columns import gather
@@ -302,7 +302,7 @@ class Batch:
             columns = self._column([event_column(s, e, self.plan) for s in self._storms])
             for row, values in columns.items():
                 self._put(offset, row, values)
-            last = max(int(event_column(s, e, self.plan)[layout.E_UNTIL]) for s in self._known)
+            last = max(last_step(event_column(s, e, self.plan)) for s in self._known)
             self.plan.table[layout.P_LAST_EVENT] = max(int(self.plan.table[layout.P_LAST_EVENT]), last)
 
     def set_settings(self, settings: npt.ArrayLike, moved: Collection[str] | None = None) -> None:
@@ -342,14 +342,14 @@ class Batch:
             rows = parameters.server_rows(fields, self.dt)
             if self.begun:
                 now = self._take(self._rows(self.plan.queue_offset(name), layout.Q_COUNT))
-                timer, latency = rows[layout.Q_TIMER], now[layout.Q_LATENCY]
-                faster = changed if name == "pcrf" else np.zeros_like(changed)
+                base = np.where(changed & (name == "pcrf"), rows[layout.Q_BASE], now[layout.Q_BASE])
                 rows = {
-                    layout.Q_TIMER: timer,
-                    layout.Q_PATIENCE: np.maximum(timer - latency, 0.0),
+                    layout.Q_TIMER: rows[layout.Q_TIMER],
+                    layout.Q_PATIENCE: np.maximum(rows[layout.Q_TIMER] - now[layout.Q_LATENCY], 0.0),
                     layout.Q_REPEAT: rows[layout.Q_REPEAT],
                     layout.Q_REPEATS: rows[layout.Q_REPEATS],
-                    layout.Q_MEAN: np.where(faster, rows[layout.Q_MEAN], now[layout.Q_MEAN]),
+                    layout.Q_BASE: base,
+                    layout.Q_MEAN: base * now[layout.Q_UP],
                 }
             for row, values in rows.items():
                 self._put(self.plan.queue_offset(name), row, values)

@@ -1,5 +1,6 @@
 """Per-storm numbers of the elements beyond the attach chain: scenario fields and knobs, turned into kernel rows."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -222,6 +223,7 @@ def start_rows(fields: Mapping[str, Floats], dt: float) -> dict[int, Floats]:
         core.N_CALM: -one,
         core.N_DDN_SINCE: -one,
         core.N_UNKNOWN: fields["unknown_per_s"] * dt,
+        core.N_UNKNOWN_BASE: fields["unknown_per_s"] * dt,
         core.N_BOOTED: -np.rint(fields["uptime_s"] / dt),
     }
 
@@ -248,7 +250,7 @@ def event_rows(scenario: Scenario, event: Any, servers: tuple[str, ...]) -> dict
         kind = core.EVENT_SWITCH_ON if isinstance(event, RedirectEvent) else core.EVENT_RECONNECT
         if isinstance(event, GatewayFlushEvent):
             kind = core.EVENT_FLUSH
-            rows[layout.E_START] = steps(event.flush_s)
+            rows[layout.E_UNTIL] = at + max(steps(event.flush_s), 1.0) - 1.0
         target = names.index(event.target) if event.target in names else -1
         extra = steps(event.spread_s)
         return rows | {
@@ -258,12 +260,15 @@ def event_rows(scenario: Scenario, event: Any, servers: tuple[str, ...]) -> dict
         peers = [peer.name for peer in scenario.topology.dra.peers] if scenario.topology.dra else []
         target = peers.index(event.target) * core.MESSAGES + MESSAGE_NAMES.index(event.message)
         rows |= {layout.E_KIND: core.EVENT_PEER_BURST, layout.E_TARGET: target}
-        return rows | {layout.E_VALUE: event.count, layout.E_EXTRA: steps(event.spread_s)}
+        spread = max(steps(event.spread_s), 1.0)
+        return rows | {layout.E_VALUE: event.count, layout.E_EXTRA: spread, layout.E_UNTIL: at + spread - 1.0}
     if isinstance(event, DdnSurgeEvent):
+        spread = max(steps(event.spread_s), 1.0)
         rows |= {layout.E_KIND: core.EVENT_DDN, layout.E_VALUE: event.count}
-        return rows | {layout.E_EXTRA: steps(event.spread_s)}
+        return rows | {layout.E_EXTRA: spread, layout.E_UNTIL: at + spread - 1.0}
     if isinstance(event, StallEvent):
-        until = steps(min(event.end_s(scenario.timeline), scenario.horizon_s))
+        end_s = event.end_s(scenario.timeline)
+        until = layout.NEVER if math.isinf(end_s) else steps(end_s)
         rows |= {layout.E_KIND: core.EVENT_STALL, layout.E_TARGET: servers.index(event.target)}
         return rows | {layout.E_UNTIL: until}
     if isinstance(event, ReleaseEvent):  # its stall knows it beforehand
@@ -280,7 +285,7 @@ def event_rows(scenario: Scenario, event: Any, servers: tuple[str, ...]) -> dict
         rows |= {layout.E_KIND: core.EVENT_RELEASE, layout.E_VALUE: steps(event.stage_s)}
         return rows | {layout.E_EXTRA: steps(event.spread_s)}
     if isinstance(event, UnknownEvent):
-        until = at if event.until_s is None else steps(event.until_s)
+        until = layout.NEVER if event.until_s is None else steps(event.until_s)
         rows |= {layout.E_KIND: core.EVENT_UNKNOWN, layout.E_VALUE: event.value_per_s * dt}
         return rows | {layout.E_UNTIL: until}
     if isinstance(event, RebootEvent):

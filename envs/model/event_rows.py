@@ -62,6 +62,11 @@ def event_column(scenario: Scenario, e: int, plan: Plan) -> dict[int, float]:
     raise TypeError(f"no kernel event for {event!r}")
 
 
+def last_step(rows: dict[int, float]) -> int:
+    """Return the last step in which an event has something to do: for good, which is its first, or until its end."""
+    return int(rows[layout.E_STEP] if rows[layout.E_UNTIL] >= layout.NEVER else rows[layout.E_UNTIL])
+
+
 LINK_EVENTS = {
     "link_reset": layout.EVENT_LINK_RESET,
     "link_down": layout.EVENT_LINK_DOWN,

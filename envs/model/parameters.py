@@ -232,6 +232,8 @@ def server_rows(fields: Mapping[str, Floats], dt: float) -> dict[int, Floats]:
     latency = np.rint(fields["latency_s"] / dt)
     return {
         layout.Q_MEAN: fields["rate_per_s"] * dt,
+        layout.Q_BASE: fields["rate_per_s"] * dt,
+        layout.Q_UP: np.ones_like(fields["rate_per_s"]),
         layout.Q_CAPACITY: fields["buffer"],
         layout.Q_PATIENCE: np.maximum(timer - latency, 0.0),
         layout.Q_LATENCY: latency,

@@ -234,12 +234,6 @@ class _Draw:
     def events(self, topology: Mapping[str, Any]) -> list[dict[str, Any]]:
         servers = [name for name in ("mme", "hss", "pcrf", "ocs", "database") if name in topology]
         found = [event for _ in range(self.rng.integers(1, 4)) for event in self._one(topology, servers)]
-        # A server stalls once at a time: of two drawn, all start together, the longest is kept.
-        longest: dict[str, float] = {}
-        for event in found:
-            if event["kind"] == "stall":
-                longest[event["target"]] = max(event["until_s"], longest.get(event["target"], 0.0))
-        found = [e for e in found if e["kind"] != "stall" or longest.get(e["target"]) == e["until_s"]]
         return found or [self._detach()]
 
     def _detach(self) -> dict[str, Any]:

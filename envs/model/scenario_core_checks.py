@@ -165,18 +165,13 @@ def losses(timeline: Sequence[Any]) -> Iterator[tuple[int, NodeEvent, int]]:
 
 
 def _stalls(scenario: "Scenario") -> Iterator[Finding]:
-    """Check that a server is stalled once at a time, and that a release finds a stall."""
+    """Check that a release finds a stall."""
     stalls = [event for event in scenario.timeline if isinstance(event, StallEvent)]
     for number, event in enumerate(scenario.timeline):
-        path: Path = ("timeline", number, "time_s")
-        shown = Shown(f"{event.time_s:g} s")
-        others = [stall for stall in stalls if stall is not event and stall.target == event.target]
-        if isinstance(event, StallEvent) and any(
-            stall.time_s <= event.time_s < stall.end_s(scenario.timeline) for stall in others
-        ):
-            yield Finding(path, f"stalls the {event.target} while it is stalled", shown, "make them one event stall")
-        if isinstance(event, ReleaseEvent) and not any(
-            stall.time_s < event.time_s == stall.end_s(scenario.timeline) for stall in others
-        ):
+        if not isinstance(event, ReleaseEvent):
+            continue
+        own = [stall for stall in stalls if stall.target == event.target]
+        if not any(stall.time_s < event.time_s == stall.end_s(scenario.timeline) for stall in own):
             rule = f"releases what has queued behind a stall, but the {event.target} is not stalled then"
-            yield Finding(path, rule, shown, "add an event stall before it, or move it")
+            shown = Shown(f"{event.time_s:g} s")
+            yield Finding(("timeline", number, "time_s"), rule, shown, "add an event stall before it, or move it")

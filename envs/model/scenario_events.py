@@ -21,7 +21,7 @@ class CapacityEvent(Part):
     time_s: NotNegative
     """When, from the scenario's start [s]."""
     value: Load
-    """The new rate [per s]."""
+    """The new rate, with all nodes [per s]."""
     until_s: Positive | None = None
     """The end of a ramp from the old rate to the new one, from the scenario's start; null: at once [s]."""
 

@@ -30,12 +30,11 @@ class Nodes:
         self._rng, self._servers, self._population, self._barring = rng, servers, population, barring
         self._domains, self._recovery_share = domains, recovery_share
         self._left: dict[str, int] = {}
-        self._full: dict[str, float] = {}
 
-    def lose(self, target: str, nodes: int, spread_s: float, load_removed: bool, now_s: float) -> None:
+    def lose(self, target: str, nodes: int, spread_s: float, load_removed: bool) -> None:
         left = self._left.get(target, self._domains)
         lost = min(nodes, left - 1)
-        self._resize(target, left - lost, now_s)
+        self._resize(target, left - lost)
         registered = [each for each in self._population.everyone() if each.state is State.REGISTERED]
         number = round(len(registered) * lost / left * (1.0 - self._recovery_share))
         for chosen in self._rng.permutation(len(registered))[:number]:
@@ -46,15 +45,14 @@ class Nodes:
             else:
                 handset.lose_service(self._rng.uniform(0.0, spread_s))
 
-    def restart(self, target: str, nodes: int, spread_s: float, now_s: float) -> None:
+    def restart(self, target: str, nodes: int, spread_s: float) -> None:
         """Capacity comes back, and whoever is held out attaches."""
-        self._resize(target, min(self._left.get(target, self._domains) + nodes, self._domains), now_s)
+        self._resize(target, min(self._left.get(target, self._domains) + nodes, self._domains))
         self._barring.release(1, 0.0, spread_s)
 
-    def _resize(self, target: str, left: int, now_s: float) -> None:
+    def _resize(self, target: str, left: int) -> None:
         rate = self._servers[target].rate
         if rate is None:
             raise ValueError(f"only a server with a rate has nodes to lose, but got {target}")
-        full = self._full.setdefault(target, rate.at(now_s))
         self._left[target] = left
-        rate.aim(full * left / self._domains, now_s, now_s)
+        rate.share = left / self._domains

@@ -10,15 +10,20 @@ class Rate:
 
     def __init__(self, per_s: float, ceiling: float) -> None:
         self.ceiling = ceiling
+        self.share = 1.0
+        """Of it that is there: a server's nodes that are left."""
         self._from, self._to = per_s, per_s
         self._start_s, self._until_s = -math.inf, -math.inf
 
     def aim(self, per_s: float, now_s: float, until_s: float) -> None:
         """Go from the present value to another, reached at `until_s`; at once if that is not later."""
-        self._from, self._to = self.at(now_s), per_s
+        self._from, self._to = self._whole(now_s), per_s
         self._start_s, self._until_s = now_s, until_s
 
     def at(self, now_s: float) -> float:
+        return self.share * self._whole(now_s)
+
+    def _whole(self, now_s: float) -> float:
         if now_s >= self._until_s:
             return self._to
         share = (now_s - self._start_s) / (self._until_s - self._start_s)

@@ -24,6 +24,8 @@ class Timeline:
         self._network, self._refresh = network, refresh
         self._env, self._servers, self._population = network.env, network.servers, network.population
         self._nodes = network.nodes()
+        self._asked: list[Fields] = []
+        self._calm_per_s = network.unknown.at(network.env.now)
 
     def schedule(self, events: Sequence[Fields]) -> None:
         """Arm every event; an unknown kind is an error now, not later."""
@@ -107,17 +109,18 @@ class Timeline:
         self._population.redirect(target, value(event, "share", 1.0), value(event, "spread_s", 0.0))
 
     def _stall(self, event: Fields) -> None:
-        self._servers[event["target"]].stalled_until_s = value(event, "until_s", math.inf)
+        server = self._servers[event["target"]]
+        server.stalled_until_s = max(server.stalled_until_s, value(event, "until_s", math.inf))
 
     def _serve_again(self, event: Fields) -> None:
         self._servers[event["target"]].stalled_until_s = self._env.now
 
     def _node_loss(self, event: Fields) -> None:
         spread_s, removed = value(event, "spread_s", 10.0), value(event, "load_removed", False)
-        self._nodes.lose(event["target"], value(event, "nodes", 1), spread_s, removed, self._env.now)
+        self._nodes.lose(event["target"], value(event, "nodes", 1), spread_s, removed)
 
     def _node_restart(self, event: Fields) -> None:
-        self._nodes.restart(event["target"], value(event, "nodes", 1), value(event, "spread_s", 10.0), self._env.now)
+        self._nodes.restart(event["target"], value(event, "nodes", 1), value(event, "spread_s", 10.0))
 
     def _hold(self, event: Fields) -> None:
         self._network.barring.bar(value(event, "share", 1.0))
@@ -127,11 +130,16 @@ class Timeline:
         self._network.barring.release(stages, value(event, "stage_s", 60.0), value(event, "spread_s", 60.0))
 
     def _unknown(self, event: Fields) -> None:
-        rate = self._network.unknown
-        before = rate.at(self._env.now)
-        rate.aim(event["value_per_s"], self._env.now, self._env.now)
+        """Of those that go on the one that began last says the rate; when none does, it is the scenario's own."""
+        self._asked.append(event)
+        self._ask()
         if event.get("until_s") is not None:
-            after(self._env, event["until_s"] - self._env.now, lambda: rate.aim(before, self._env.now, self._env.now))
+            after(self._env, event["until_s"] - self._env.now, self._ask)
+
+    def _ask(self) -> None:
+        now_s = self._env.now
+        going = [event for event in self._asked if value(event, "until_s", math.inf) > now_s + 1e-9]
+        self._network.unknown.aim(going[-1]["value_per_s"] if going else self._calm_per_s, now_s, now_s)
 
     def _ddn_surge(self, event: Fields) -> None:
         notifications = self._network.notifications

@@ -68,7 +68,7 @@ N_HELD = 18  # subscribers barred
 N_BARRED = 19  # share of the requests that are barred
 N_MME_CPU = 20  # smoothed
 N_BROKEN_REFUSED = 21
-N_LOST_NODES = 22  # of the node at hand
+N_LOST_NODES = 22  # of all servers
 N_RECORDED = 23
 # Knobs and parameters of the agent.
 N_PER_S = 23  # steps per second
@@ -115,8 +115,8 @@ N_BROADCAST_COST = 79  # work per session manager asked
 N_BOOTED = 80  # [step] of the last start
 # Downlink data notifications.
 N_DDN = 81  # [1/step]
-N_DDN_LEFT = 82  # of a surge
-N_DDN_PER_STEP = 83
+N_DDN_SURGE = 82  # of surges, in this step
+N_UNKNOWN_BASE = 83  # [1/step] while no event says otherwise
 N_DDN_LOW_SHARE = 84  # share above the watermark
 N_DDN_LIMIT = 85  # [notifications] per window
 N_DDN_WINDOW = 86  # [steps]
@@ -160,15 +160,14 @@ N_COUNT = 121
 # -- peer block --------------------------------------------------------------------------------------------------
 B_DYNAMIC = 0  # 1: the dynamic limit applies
 B_MEAN = 1  # four rows: messages of its own [1/step]
-B_LEFT = 5  # four rows: messages of a burst still to come
-B_PER_STEP = 9  # four rows: how many per step
-B_TOKENS = 13  # five rows
-B_OTHER = 18  # four rows: messages of this step that belong to none of the subscribers counted here
-B_OFFERED = 22  # four rows
-B_PASSED = 26  # four rows
-B_SUM_OFFERED = 30  # four rows
-B_SUM_PASSED = 34  # four rows
-B_COUNT = 38
+B_BURST = 5  # four rows: messages of bursts, in this step
+B_TOKENS = 9  # five rows
+B_OTHER = 14  # four rows: messages of this step that belong to none of the subscribers counted here
+B_OFFERED = 18  # four rows
+B_PASSED = 22  # four rows
+B_SUM_OFFERED = 26  # four rows
+B_SUM_PASSED = 30  # four rows
+B_COUNT = 34
 
 # -- events, beyond those of ``layout`` --------------------------------------------------------------------------
 (

@@ -14,12 +14,10 @@ from signalstorm.envs.model.kernels.core_layout import (
     N_DDN_FIRST_FACTOR,
     N_DDN_IN_WINDOW,
     N_DDN_INCREMENT,
-    N_DDN_LEFT,
     N_DDN_LIMIT,
     N_DDN_LOW_SHARE,
     N_DDN_MANAGERS,
     N_DDN_OVERLOAD,
-    N_DDN_PER_STEP,
     N_DDN_POLL,
     N_DDN_POLLS,
     N_DDN_RELEASE_10,
@@ -28,6 +26,7 @@ from signalstorm.envs.model.kernels.core_layout import (
     N_DDN_SINCE,
     N_DDN_STABLE,
     N_DDN_STARTS,
+    N_DDN_SURGE,
     N_DDN_TIME,
     N_DDN_UNTIL,
     N_DDN_WINDOW,
@@ -70,9 +69,8 @@ def notify(base, plan, tile):
     if plan[P_STOCHASTIC]:
         draw_poisson(base, plan, (FIRST_SERVER + DDNS) * STREAMS, tile)
     for b in range(len(tile)):
-        surge = min(n[N_DDN_LEFT, b], n[N_DDN_PER_STEP, b])
-        n[N_DDN_LEFT, b] -= surge
-        n[N_DDN_PER_STEP, b] = n[N_DDN_PER_STEP, b] if n[N_DDN_LEFT, b] > 0.0 else 0.0
+        surge = n[N_DDN_SURGE, b]
+        n[N_DDN_SURGE, b] = 0.0
         count = d[D_DRAW, b] + surge
         dropped = count * n[N_DDN_LOW_SHARE, b] * 0.01 * n[N_DDN_FACTOR, b]
         sent = count - dropped

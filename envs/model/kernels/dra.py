@@ -8,14 +8,13 @@ their depth between steps.
 from numba import njit
 
 from signalstorm.envs.model.kernels.core_layout import (
+    B_BURST,
     B_COUNT,
     B_DYNAMIC,
-    B_LEFT,
     B_MEAN,
     B_OFFERED,
     B_OTHER,
     B_PASSED,
-    B_PER_STEP,
     B_SUM_OFFERED,
     B_SUM_PASSED,
     B_TOKENS,
@@ -150,9 +149,8 @@ def _arrive(base, plan, tile):
             if some > 0 and plan[P_STOCHASTIC]:
                 draw_poisson(base, plan, (FIRST_SERVER + PEERS) * STREAMS + p * MESSAGES + m, tile)
             for b in range(len(tile)):
-                burst = min(peer[B_LEFT + m, b], peer[B_PER_STEP + m, b])
-                peer[B_LEFT + m, b] -= burst
-                peer[B_PER_STEP + m, b] = peer[B_PER_STEP + m, b] if peer[B_LEFT + m, b] > 0.0 else 0.0
+                burst = peer[B_BURST + m, b]
+                peer[B_BURST + m, b] = 0.0
                 ended = n[N_ENDED, b] if p == 0 and m == CCR_T else 0.0
                 peer[B_OTHER + m, b] = d[D_DRAW, b] + burst + ended
                 peer[B_OFFERED + m, b] = peer[B_OTHER + m, b]

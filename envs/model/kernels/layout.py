@@ -141,7 +141,10 @@ requests of the step in which their handsets sent them, so that the mean age tra
 
 # -- queue block: gate and servers -----------------------------------------------------------------------------
 (
-    Q_MEAN,  # [1/step]
+    Q_MEAN,  # [1/step] what it can serve now: the rate below times the share below
+    Q_BASE,  # [1/step] rate with all its nodes
+    Q_UP,  # share of it that is there: of the nodes that are left, 0 while it is stalled
+    Q_GONE,  # [nodes] lost
     Q_CAPACITY,  # [entries] buffer
     Q_PATIENCE,  # [steps] age at which an entry times out, 0: no answer is ever in time
     Q_LATENCY,  # [steps] delay of an answer
@@ -178,7 +181,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_SUM_REPEATED,
     Q_PEAK,  # largest number of entries waiting
     Q_COUNT,
-) = range(37)
+) = range(40)
 
 # -- per-storm scalars -----------------------------------------------------------------------------------------
 (

@@ -47,6 +47,7 @@ from signalstorm.envs.model.kernels.layout import (
     PC_GROUP,
     PS_BLOCK,
     PS_COUNT,
+    Q_BASE,
     Q_BURST,
     Q_COUNT,
     Q_FOREIGN,
@@ -54,6 +55,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_MEAN,
     Q_PATIENCE,
     Q_TIMER,
+    Q_UP,
     S_ACTIVITY,
     S_COUNT,
     S_SETTLED,
@@ -97,7 +99,8 @@ def _apply(base, plan, event, b, own, step, linked, core, tile):
     if kind == EVENT_BURST:
         q[Q_BURST, b] += event[E_VALUE, b]
     elif kind == EVENT_RATE:
-        q[Q_MEAN, b] = _ramp(event, b, own, q[Q_MEAN, b])
+        q[Q_BASE, b] = _ramp(event, b, own, q[Q_BASE, b])
+        q[Q_MEAN, b] = q[Q_BASE, b] * q[Q_UP, b]
     elif kind == EVENT_FOREIGN:
         q[Q_FOREIGN, b] = _ramp(event, b, own, q[Q_FOREIGN, b])
     elif kind == EVENT_LATENCY:

@@ -186,6 +186,50 @@ def stalled() -> Scenario:
     return storm({"hss": hss}, at("stall", target="hss", until_s=100.0), churn_per_s=6e-3)
 
 
+def changed_while_stalled(*changes: Mapping[str, Any]) -> Scenario:
+    """The MME stops for a minute, and what happens to it meanwhile holds when it goes on."""
+    return storm(
+        {"mme": {"rate_per_s": 60.0, "buffer": 400, "timer_s": 5.0}, "resilience": {"failure_domains": 4}},
+        at("stall", target="mme", until_s=120.0),
+        *changes,
+        at("mass_detach", share=0.3, spread_s=20.0),
+    )
+
+
+def another_node_restarts() -> Scenario:
+    """A node of the MME is lost; that one of the HSS starts, where none was lost, changes nothing."""
+    server = {"rate_per_s": 60.0, "buffer": 400, "timer_s": 5.0}
+    return storm(
+        {"mme": server, "hss": {**server, "buffer": 600}, "resilience": {"failure_domains": 4}},
+        at("node_loss", target="mme", spread_s=30.0),
+        at("node_restart", 90.0, target="hss", spread_s=30.0),
+        at("mass_detach", 95.0, share=0.5, spread_s=20.0),
+    )
+
+
+def overlapping_bursts() -> Scenario:
+    """Two floods of requests about unknown subscribers, the second begun before the first is over."""
+    imsimgr = {"capacity_per_s": 200.0, "base_share": 0.1, "session_managers": 50, "broadcast_cost": 0.2}
+    return storm(
+        {"imsimgr": imsimgr, "mme": {"rate_per_s": 100.0, "buffer": 400, "timer_s": 5.0}},
+        at("unknown_burst", value_per_s=12.0, until_s=150.0),
+        at("unknown_burst", 100.0, value_per_s=20.0, until_s=200.0),
+        at("mass_detach", 250.0, share=0.4, spread_s=30.0),
+    )
+
+
+def overlapping_surges() -> Scenario:
+    """Two surges of notifications, each sent evenly within its own time."""
+    return storm(
+        {
+            "mme": {"rate_per_s": 60.0, "buffer": 400, "timer_s": 5.0},
+            "ddn": {"rate_per_s": 5.0, "limit_per_s": 1e5, "arp_watermark": 15},
+        },
+        at("ddn_surge", count=2000, spread_s=10.0),
+        at("ddn_surge", count=8000, spread_s=400.0),
+    )
+
+
 def kernel(scenario: Scenario, knobs: Mapping[str, Any], seeds: Sequence[int]) -> list[dict[str, float]]:
     """What the compiled model measures, one record per seed."""
     batch = Batch([scenario] * len(seeds), seeds, setting_matrix([knobs], scenario))

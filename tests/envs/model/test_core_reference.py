@@ -13,7 +13,10 @@ import pytest
 from signalstorm.envs.model.scenario import Scenario
 from tests.envs.model.core_storms import (
     agent_limits,
+    another_node_restarts,
+    at,
     barred,
+    changed_while_stalled,
     dynamic_limit,
     failing,
     flush,
@@ -21,6 +24,8 @@ from tests.envs.model.core_storms import (
     lost_node,
     mme_overload,
     notifications,
+    overlapping_bursts,
+    overlapping_surges,
     slow_charging,
     stalled,
     unknown,
@@ -46,6 +51,11 @@ AWAY: dict[str, tuple[Scenario, tuple[str, ...]]] = {
     "lost node, some sessions recovered": (lost_node(150.0, recovery=0.3), ()),
     "MME overload": (mme_overload(), ()),
     "stalled HSS": (stalled(), ()),
+    "capacity that falls in a stall": (changed_while_stalled(at("capacity", 100.0, target="mme", value=25.0)), ()),
+    "node lost in a stall": (changed_while_stalled(at("node_loss", 100.0, target="mme", spread_s=20.0)), ()),
+    "another server's node starts": (another_node_restarts(), ()),
+    "overlapping bursts": (overlapping_bursts(), ("broadcasts", "sent_to_one")),
+    "overlapping surges": (overlapping_surges(), ("ddn_sent",)),
 }
 EDGE: dict[str, tuple[Scenario, tuple[str, ...]]] = {
     "lost node, 225 places": (lost_node(225.0), ()),

@@ -8,7 +8,7 @@ import pytest
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.parameters import setting_matrix
-from tests.envs.model.kernels.cores import after, core, course, level, network
+from tests.envs.model.kernels.cores import after, core, course, gain, level, network
 from tests.envs.model.kernels.worlds import fixed, handsets, world
 
 TINY = 1e-6
@@ -88,3 +88,21 @@ def test_lumps_of_work_lose_no_request_while_the_processor_keeps_up() -> None:
     counters = batch.counters()
     assert (counters[layout.K_OVERLOAD] < 0.02 * counters[layout.K_ATTEMPTS]).all()
     assert (batch.core_block()[core.N_BROADCASTS] > 0.95 * 8.0 * 300.0).all()
+
+
+BURSTS = (
+    {"kind": "unknown_burst", "time_s": 10.0, "value_per_s": 12.0, "until_s": 30.0},
+    {"kind": "unknown_burst", "time_s": 20.0, "value_per_s": 20.0, "until_s": 40.0},
+    {"kind": "unknown_burst", "time_s": 40.0, "value_per_s": 5.0, "until_s": 50.0},
+    {"kind": "unknown_burst", "time_s": 55.0, "value_per_s": 60.0, "until_s": 55.01},
+)
+
+
+@pytest.mark.parametrize("timeline", [list(BURSTS), list(reversed(BURSTS))])
+def test_the_burst_that_began_last_says_the_rate_and_the_old_one_returns(timeline: list[Any]) -> None:
+    run = course(manager(0.1, unknown_per_s=1.0, timeline=timeline, broadcast_off_percent=None), 60.0)
+    asked = [
+        sum(gain(run, row, seconds) for row in (core.N_BROADCASTS, core.N_SINGLE))
+        for seconds in (9.0, 15.0, 25.0, 35.0, 45.0, 52.0, 59.0)
+    ]
+    np.testing.assert_allclose(asked, [1.0, 12.0, 20.0, 20.0, 5.0, 1.0, 1.0])

@@ -144,6 +144,52 @@ def test_a_release_ends_a_stall_that_was_left_open() -> None:
     assert for_good[-1] == pytest.approx(2000.0, abs=20.0)
 
 
+def rates(run: Any) -> list[float]:
+    """What MME and HSS can serve after the last step [1/s]."""
+    return [float(run.batch.queue(name)[layout.Q_MEAN, 0] / STEP_S) for name in ("mme", "hss")]
+
+
+STALLS = (
+    {"kind": "stall", "target": "mme", "time_s": 10.0, "until_s": 20.0},
+    {"kind": "stall", "target": "mme", "time_s": 20.0, "until_s": 25.0},
+    {"kind": "stall", "target": "mme", "time_s": 22.0, "until_s": 30.0},
+)
+CHANGES = (
+    {"kind": "capacity", "target": "mme", "time_s": 15.0, "value": 300.0},
+    node("node_loss", 18.0),
+    {**node("node_loss", 30.0), "target": "hss"},
+)
+
+
+@pytest.mark.parametrize("timeline", [[*STALLS, *CHANGES], [*CHANGES, *STALLS], [*reversed(STALLS), *CHANGES]])
+def test_what_changes_in_a_stall_holds_after_it_in_whatever_order(timeline: list[Any]) -> None:
+    topology = {"mme": {"rate_per_s": 400.0}, "hss": {"rate_per_s": 800.0}, "resilience": {"failure_domains": 4}}
+    data = {"subscribers": registered(4000, churn_per_s=1e-3), "timeline": timeline, "horizon_s": 60.0}
+    assert [rates(course(network(topology, **data), seconds)) for seconds in (12.0, 21.0, 28.0, 31.0)] == [
+        [0.0, 800.0],
+        [0.0, 800.0],
+        [0.0, 800.0],
+        [pytest.approx(225.0), pytest.approx(600.0)],
+    ]
+
+
+def test_each_server_has_nodes_of_its_own() -> None:
+    topology = {"mme": {"rate_per_s": 400.0}, "hss": {"rate_per_s": 800.0}, "resilience": {"failure_domains": 4}}
+    hss = {"target": "hss"}
+    timeline = [node("node_loss", 10.0), {**node("node_restart", 20.0), **hss}, {**node("node_loss", 30.0), **hss}]
+    data = {"subscribers": registered(4000), "timeline": timeline, "horizon_s": 60.0}
+    runs = [course(network(topology, **data), seconds) for seconds in (25.0, 35.0)]
+    assert [rates(run) for run in runs] == [[300.0, 800.0], [300.0, 600.0]]
+    assert level(runs[1], core.N_LOST_NODES)[-1] == 2.0
+    assert runs[1].batch.counters()[layout.K_DETACH_NETWORK, 0] == pytest.approx(1000.0 + 4000.0 / 4.0, rel=1e-3)
+
+
+def test_a_node_that_comes_back_releases_whoever_is_held_at_once() -> None:
+    run = course(pool([node("node_loss", 10.0, load_removed=True), node("node_restart", 40.0)], release_stages=5), 60.0)
+    assert after(run, core.N_HELD, 39.0) == pytest.approx(1000.0)
+    assert after(run, core.N_HELD, 40.1) == 0.0
+
+
 def test_a_redirect_switches_idle_subscribers_on_and_a_user_plane_loss_reconnects_registered_ones() -> None:
     guests = {"name": "guest", "size": 500, "ladder": EPS}
     redirect = {"kind": "redirect", "target": "guest", "time_s": 10.0, "share": 0.8, "spread_s": 5.0}

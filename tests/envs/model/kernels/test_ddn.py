@@ -34,6 +34,12 @@ def test_4000_in_the_first_2_s_are_not_throttled_and_more_than_10000_in_10_s_are
     assert factors(over, 9.95, 10.0) == [0.0, 10.0]
 
 
+def test_surges_that_overlap_are_each_sent_evenly_within_their_time() -> None:
+    run = course(sgw([surge(0.0, 1000.0, 10.0), surge(5.0, 1000.0, 100.0)]), 120.0)
+    sent = [after(run, core.N_DDN_SENT, seconds) for seconds in (5.0, 10.0, 55.0, 105.0, 110.0)]
+    np.testing.assert_allclose(sent, [500.0, 1050.0, 1500.0, 2000.0, 2000.0])
+
+
 def test_a_window_of_5_s_polled_each_second_throttles_above_5000() -> None:
     for count, factor in ((5000.0, 0.0), (5001.0, 10.0)):
         run = course(sgw([surge(0.0, count, 2.0)], window_s=5.0, poll_s=1.0), 6.0)
