@@ -129,6 +129,9 @@ def notifications(
         watermark=value(fields, "arp_watermark", Throttle.watermark),
         throttle_time_s=value(fields, "throttle_time_s", Throttle.throttle_time_s),
         stabilisation_s=value(fields, "stabilisation_s", Throttle.stabilisation_s),
+        by_mme=value(fields, "by_mme", Throttle.by_mme),
+        delay_s=value(fields, "delay_s", Throttle.delay_s),
+        overload_share=value(fields, "overload_share", Throttle.overload_share),
     )
     shares = fields.get("arp_shares") or EVEN
     return Notifications(

@@ -1,5 +1,6 @@
 """Downlink data notifications of the SGW to the MME, and their throttle."""
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,16 @@ class Throttle:
     watermark: int = 10
     throttle_time_s: float = 864_000.0
     stabilisation_s: float = 28_800.0
+    by_mme: bool = False
+    """Release 10: the MME says when, at a utilisation of `overload_share` or more, and for `delay_s` after that."""
+    delay_s: float = 60.0
+    overload_share: float = 0.8
+
+
+LOOK_S = 0.1
+"""Time between two looks at the MME's utilisation."""
+SMOOTH_S = 5.0
+"""Time constant of that utilisation."""
 
 
 class Notifications:
@@ -51,7 +62,7 @@ class Notifications:
         self._in_window = self._handled = 0
         if rate_per_s > 0.0:
             env.process(self._stream(rate_per_s))
-        env.process(self._look())
+        env.process(self._look() if not throttle.by_mme else self._listen())
 
     def surge(self, count: int, spread_s: float) -> None:
         for index in range(count):
@@ -86,6 +97,21 @@ class Notifications:
             if window * self._set.window_s <= due_s + 1e-9:
                 window += 1
                 self._end_window()
+
+    def _listen(self) -> Generator[simpy.Event, Any, None]:
+        """The MME's acknowledgements name factor and delay while it is overloaded, and renew each other."""
+        assert self._mme is not None
+        utilisation, busy_s, until_s = 0.0, self._mme.busy_s, 0.0
+        weight = 1.0 - math.exp(-LOOK_S / SMOOTH_S)
+        while True:
+            yield self._env.timeout(LOOK_S)
+            utilisation += weight * ((self._mme.busy_s - busy_s) / LOOK_S - utilisation)
+            busy_s = self._mme.busy_s
+            if utilisation >= self._set.overload_share:
+                until_s = self._env.now + self._set.delay_s
+                self._turn(self._set.factor_percent)
+            elif self._env.now >= until_s:
+                self.factor = 0.0
 
     def _poll(self) -> None:
         most = self._set.limit_per_s * self._set.window_s

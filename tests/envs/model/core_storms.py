@@ -122,7 +122,7 @@ def failing(action: str) -> Scenario:
     )
 
 
-def notifications() -> Scenario:
+def notifications(**throttle: Any) -> Scenario:
     """Twice as many pages as the MME can take; the SGW drops those of low priority, more and more."""
     ddn = {
         "rate_per_s": 20.0,
@@ -131,6 +131,7 @@ def notifications() -> Scenario:
         "poll_s": 2.0,
         "arp_watermark": 5,
         "stabilisation_s": 60.0,
+        **throttle,
     }
     return storm(
         {"mme": {"rate_per_s": 50.0, "buffer": 300, "timer_s": 5.0}, "ddn": ddn},

@@ -44,6 +44,10 @@ AWAY: dict[str, tuple[Scenario, tuple[str, ...]]] = {
     "failure handling: continue": (failing("continue"), ("degraded",)),
     "failure handling: retry": (failing("retry"), ("retried",)),
     "notifications": (notifications(), ("ddn_sent", "ddn_dropped", "ddn_factor_peak_percent")),
+    "notifications, at the MME's word": (
+        notifications(by_mme=True, factor_percent=50.0, delay_s=20.0),
+        ("ddn_sent", "ddn_dropped"),
+    ),
     "unknown subscribers": (unknown(60.0), ("broadcasts", "sent_to_one")),
     "barring, released at once": (barred(1), ("held_peak",)),
     "barring, released in four stages": (barred(4), ("held_peak",)),
