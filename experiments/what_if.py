@@ -177,6 +177,12 @@ def parse_event(text: str, clock_start: str | None = None) -> dict[str, Any]:
     return event
 
 
+def needs_value(kind: str) -> bool:
+    """Tell whether an event of a kind must be given the VALUE of the option."""
+    model, name = _event_model(kind), EVENT_VALUES.get(kind)
+    return model is not None and name is not None and model.model_fields[name].is_required()
+
+
 def _refuse_incomplete(event: Mapping[str, Any], text: str) -> None:
     """Refuse an event that lacks a field which has no default, and show how an option gives it."""
     model = _event_model(event["kind"])

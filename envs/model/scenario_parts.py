@@ -82,7 +82,7 @@ Wait = Annotated[float, Field(strict=True, gt=0, le=1e5)]
 """A time for which somebody waits for an answer [s]; the ring of those who wait must fit the memory."""
 Delay = Annotated[float, Field(strict=True, ge=0, le=1e5)]
 """A delay of answers, or none [s]; the ring of what is under way must fit the memory."""
-PerSubscriber = Annotated[float, Field(strict=True, ge=0, le=10)]
+PerSubscriber = Annotated[float, Field(strict=True, ge=0, le=1000)]
 """How often each subscriber does something [per s]."""
 Rate = Annotated[float, Field(strict=True, gt=0, le=1e9)]
 """A rate that arithmetic can bear [per s]."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments.serve.moves import EVENTS, MOST_ADDED, Move, RefusedMoveError, changed
+from signalstorm.experiments.what_if import needs_value
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def read_event(scenario: Scenario, ticked: Move, form: EventForm) -> tuple[str, 
         RefusedEventError: If a field is no number, or the event breaks a rule of the scenario.
     """
     time, value = form.time.strip(), form.value.strip()
-    fields = {"the time": time} | ({"the value": value} if value else {})
+    fields = {"the time": time} | ({"the value": value} if value or needs_value(form.kind) else {})
     if wrong := [_no_number(name, text) for name, text in fields.items() if not _is_number(text)]:
         raise RefusedEventError(" ".join(wrong))
     if len(ticked.added) >= MOST_ADDED:

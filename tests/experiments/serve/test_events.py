@@ -29,7 +29,7 @@ def test_an_event_is_held_as_the_command_line_writes_it() -> None:
         ("capacity", "pcrf", "nan", "20", "capacity:pcrf@nan=20: must be a finite number"),
         ("capacity", "pcrf", "600", "20", "capacity:pcrf@600=20: must be before the end of the scenario"),
         ("capacity", "pcrf", "5", "-1", "capacity:pcrf@5=-1: must be at least 0 per s"),
-        ("capacity", "pcrf", "5", "", "capacity:pcrf@5: this key is missing. Add it: the new rate."),
+        ("capacity", "pcrf", "5", "", "The value is missing."),
         ("capacity", "hss", "5", "20", "capacity:hss@5=20: must be a server"),
         ("imsimgr_reboot", "pcrf", "5", "20", "imsimgr_reboot takes no value"),
     ],
