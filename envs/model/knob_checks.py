@@ -164,6 +164,9 @@ def _check_queue(values: Mapping[str, KnobValue]) -> Iterator[Finding]:
             shown,
             "leave one of them out",
         )
+    if rate == OFF and queue is not None:
+        way_out = "leave nop_queue out, or give a nop_rate as a number"
+        yield Finding(("nop_queue",), "a gate that is off holds no queue", queue, way_out)
     if isinstance(rate, str) or isinstance(queue, str) or rate is None or queue is None:
         return
     wait = values.get("nop_wait_s")

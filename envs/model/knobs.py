@@ -246,6 +246,8 @@ def round_to_legal(values: Mapping[str, KnobValue]) -> Setting:
     rounded = {name: _rounded(name, value) for name, value in values.items()}
     queue, rate = rounded.get("nop_queue"), rounded.get("nop_rate")
     wait = rounded.get("nop_wait_s", KNOBS["nop_wait_s"].default)
+    if rate == OFF:
+        rounded.pop("nop_queue", None)
     if isinstance(queue, int) and isinstance(rate, int) and isinstance(wait, int):
         if rate * wait < _QUEUE.low:
             del rounded["nop_queue"]

@@ -136,6 +136,16 @@ def test_the_queue_rule_names_the_rule_the_values_and_the_way_out() -> None:
         assert validate({"nop_rate": 400, "nop_wait_s": 5, "nop_queue": queue})["nop_queue"] == queue
 
 
+def test_a_gate_that_is_off_is_given_no_queue() -> None:
+    assert message({"nop_rate": "off", "nop_queue": 500}) == (
+        "--set: nop_queue: a gate that is off holds no queue, but got 500. "
+        "Leave nop_queue out, or give a nop_rate as a number."
+    )
+    assert dict(round_to_legal({"nop_rate": "off", "nop_queue": 500})) == {"nop_rate": "off"}
+    lab = load("lab-pcrf")
+    assert "nop_queue" not in resolve({"nop_rate": "off"}, lab)
+
+
 def test_everything_wrong_is_reported_at_once() -> None:
     lines = message(
         {"nop_rat": 400, "nop_wait_s": 99, "t3346_s": math.nan, "nop_action": "reject", "gtpc_retries": 1.5}
