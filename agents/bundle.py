@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from signalstorm.agents.origin import BASIS, WAY_THROUGH, basis_words, differences
 from signalstorm.agents.policy import Policy, Shape
 from signalstorm.envs.model.errors import ABSENT, InputError, Shown, wrong_input
 from signalstorm.envs.model.files import write_atomic
@@ -133,25 +134,33 @@ def _damaged(folder: Path, name: str) -> InputError:
     )  # fmt: skip
 
 
-def check_fits(bundle: Bundle, wanted: Mapping[str, Any], *, other_scenario: bool = False) -> None:
+def check_fits(bundle: Bundle, wanted: Mapping[str, Any], *, transfer: bool = False) -> dict[str, dict[str, Any]]:
     """Refuse a bundle that means something else here.
 
     Args:
         bundle: The bundle.
-        wanted: `interface` of the environment.
-        other_scenario: Whether another scenario will do, as long as what is seen and moved is the same.
+        wanted: `interface` of the environment, and the hash of the model as `model`.
+        transfer: Whether another scenario and another model will do, as long as what is seen and moved is the same.
+
+    Returns:
+        What of scenario and model differs all the same, see `origin.differences`.
 
     Raises:
         InputError: With everything that differs.
     """
-    loose = {"scenario", "scenario_hash"} if other_scenario else {"scenario"}
-    found = [name for name, value in wanted.items() if name not in loose and bundle.facts.get(name) != value]
-    if not found:
-        return
-    words = "; ".join(_difference(name, bundle.facts.get(name), wanted[name]) for name in found)
+    found = differences(bundle.facts, wanted)
+    other = [name for name in found if name not in BASIS]
+    if not other and (transfer or not found):
+        return found
+    basis = basis_words(found)
+    words = [basis] if basis else []
+    words += [_difference(name, found[name]["was"], found[name]["is"]) for name in other]
     was = bundle.facts.get("scenario")
     way_out = f"it was trained on {was}: give that scenario, or train a policy for this one"
-    raise wrong_input(f"does not fit the environment: {words}", ABSENT, way_out, file=str(bundle.path))
+    if not other:
+        model_alone = "scenario_hash" not in found
+        way_out = f"{'train it anew' if model_alone else way_out}, {WAY_THROUGH}"
+    raise wrong_input(f"does not fit the environment: {'; '.join(words)}", ABSENT, way_out, file=str(bundle.path))
 
 
 def _difference(name: str, was: Any, now: Any) -> str:

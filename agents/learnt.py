@@ -1,12 +1,14 @@
 """A learnt policy as a hand on the knobs of many storms, like any other controller."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from signalstorm.agents.bundle import Bundle, check_fits, interface
+from signalstorm.agents.origin import Origin
 from signalstorm.agents.steering import fast_knobs
 from signalstorm.envs.actions import Actuator
 from signalstorm.envs.features import Features
@@ -33,6 +35,8 @@ class Learnt:
     """The environment in which it was trained."""
     name: str = "policy"
     """What tables call it."""
+    origin: Origin | None = field(default=None, repr=False, compare=False)
+    """What it was trained on, and in what that differs from where it is used; None: nobody has looked."""
 
     def start(self, scenario: Scenario) -> Mapping[str, KnobValue]:
         """Return the setting with which its episodes began."""
@@ -41,10 +45,32 @@ class Learnt:
     def hand(self, scenario: Scenario, batch: Batch, storms: Sequence[Scenario]) -> "LearntHand":
         """Return a hand that has seen nothing yet.
 
+        Scenarios of the same network that differ in what is drawn have the same hands; whether the policy is for this
+        network and this model at all, `policies.find_policy` looks.
+
         Raises:
-            InputError: If the policy was trained on something else.
+            InputError: If the policy sees or moves something else.
         """
         return LearntHand(self.bundle, replace(self.options, scenario=scenario), batch)
+
+    def interface(self, batch: Batch) -> dict[str, Any]:
+        """Return what it would have to mean to be run on a batch of its scenario, see `bundle.interface`."""
+        return _eyes_and_hands(self.options, batch)[2]
+
+
+def _eyes_and_hands(options: Options, batch: Batch) -> tuple[Actuator, Features, dict[str, Any]]:
+    """Return what moves knobs, what is seen of a batch, and what both mean."""
+    actuator = Actuator(
+        options.scenario,
+        options.knobs,
+        options.action_mode,
+        options.start,
+        options.control_interval_s,
+        options.limits,
+    )
+    features = Features(Observer(batch).quantities, options.scenario, options.knobs, batch.size)
+    names = tuple(feature.name for feature in features.list)
+    return actuator, features, interface(options, names, actuator.low, actuator.high)
 
 
 class LearntHand:
@@ -54,20 +80,11 @@ class LearntHand:
         """Build its eyes and hands.
 
         Raises:
-            InputError: If the policy was trained on something else.
+            InputError: If the policy sees or moves something else.
         """
-        self.actuator = Actuator(
-            options.scenario,
-            options.knobs,
-            options.action_mode,
-            options.start,
-            options.control_interval_s,
-            options.limits,
-        )
         rows = batch.size
-        self.features = Features(Observer(batch).quantities, options.scenario, options.knobs, rows)
-        names = tuple(feature.name for feature in self.features.list)
-        check_fits(bundle, interface(options, names, self.actuator.low, self.actuator.high), other_scenario=True)
+        self.actuator, self.features, meant = _eyes_and_hands(options, batch)
+        check_fits(bundle, meant, transfer=True)
         moved = fast_knobs(options.scenario)
         if not set(options.knobs) <= set(moved):
             rule = f"moves {', '.join(options.knobs)}, but a comparison moves only {', '.join(moved)}"

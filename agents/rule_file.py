@@ -1,5 +1,6 @@
 """Rules on disk: an ordered table of thresholds as YAML that people read and edit; loading one never runs code."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,8 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from signalstorm.agents.laws.table import COLUMNS, MOST_ROWS, Condition, Row, Table
+from signalstorm.agents.origin import BASIS, WAY_THROUGH, Origin, differences
 from signalstorm.envs.model import yaml_lines
-from signalstorm.envs.model.errors import ABSENT, Finding
+from signalstorm.envs.model.errors import ABSENT, Finding, wrong_input
 from signalstorm.envs.model.faults import several
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.scenario_parts import Number, Part
@@ -133,8 +135,40 @@ def load(path: str | os.PathLike[str]) -> RuleFile:
     Raises:
         InputError: With every fault found.
     """
+    return _KIND.read(file_of(path))
+
+
+def file_of(path: str | os.PathLike[str]) -> Path:
+    """Return a rule's file; a folder stands for the `RULE` in it."""
     file = Path(path)
-    return _KIND.read(file / RULE if file.is_dir() else file)
+    return file / RULE if file.is_dir() else file
+
+
+def origin_of(rule: RuleFile, file: Path, here: Mapping[str, Any], *, transfer: bool = False) -> Origin | None:
+    """Return what a rule was distilled from, None where it does not say: somebody wrote it.
+
+    A table is for persons, so of another model it is only said (`Origin.warn`); of another scenario it is refused.
+
+    Args:
+        rule: The rule.
+        file: Its file.
+        here: Scenario, its hash and the model where it is to be used, by `origin.BASIS`.
+        transfer: Whether another scenario will do.
+
+    Raises:
+        InputError: If it was distilled on another scenario.
+    """
+    sources = rule.distilled_from or {}
+    known = {name: sources[name] for name in BASIS if sources.get(name) is not None}
+    if not known:
+        return None
+    differs = differences(known, {name: here[name] for name in known})
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    origin = Origin("rule", rule.name, str(file), sha256, known, differs)
+    if not transfer and {"scenario", "scenario_hash"} & set(differs):
+        way_out = f"distil a policy of this scenario, {WAY_THROUGH}"
+        raise wrong_input(f"the rule {origin.words}", ABSENT, way_out, file=str(file))
+    return origin
 
 
 def is_rule(path: Path) -> bool:

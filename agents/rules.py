@@ -9,6 +9,7 @@ from signalstorm.agents.base import ACCEPTS, CONGESTED, REQUESTS, Controller, Co
 from signalstorm.agents.laws.base import LIMITING, Law, moved
 from signalstorm.agents.laws.rates import Aimd, ConstantGain, DoicRate, RateMatching
 from signalstorm.agents.laws.table import Table
+from signalstorm.agents.origin import Origin
 from signalstorm.agents.plant import Gate, View, as_number
 from signalstorm.envs.model.knob_table import KNOBS, OFF, KnobValue
 from signalstorm.envs.model.knobs import round_to_legal
@@ -61,6 +62,8 @@ class TableCard(Card):
     law: Table
     closing: str = ""
     opening: str = ""
+    origin: Origin | None = None
+    """What it was distilled from, where it was."""
 
     def reason(self, view: View) -> str:
         """Name the row that holds; see `Card.reason`."""

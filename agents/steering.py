@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.agents.laws.base import Law, moved
+from signalstorm.agents.origin import Origin
 from signalstorm.agents.plant import plant_of
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.knob_table import KnobValue
@@ -77,6 +78,8 @@ class Lawful:
     law: Law
     title: str = ""
     """What tables call it, if not by the law's name."""
+    origin: Origin | None = field(default=None, repr=False, compare=False)
+    """What it was distilled from, where it was."""
 
     @property
     def name(self) -> str:

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from signalstorm.agents.learnt import Learnt
+from signalstorm.agents.origin import Origin
 from signalstorm.agents.plant import as_number
-from signalstorm.agents.steering import Steering, fast_knobs, start_of
+from signalstorm.agents.steering import Lawful, Steering, fast_knobs, start_of
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.knob_table import KNOBS
@@ -95,6 +97,10 @@ class Comparison:
     """Runs by the variant's name."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Laws that do not apply, each with the reason."""
+    learnt: tuple[Origin, ...] = ()
+    """What the policies and rules among them were learnt on."""
+    model: str = ""
+    """The model that played, by its hash."""
 
     def of(self, name: str, variant: str | None = None) -> Run:
         """Return a contestant's run."""
@@ -112,6 +118,7 @@ class Comparison:
         return {
             "scenario": self.scenario.name,
             "scenario_hash": self.scenario.hash(),
+            "model": self.model,
             "storms": {"first": self.storms[0], "count": len(self.storms)},
             "horizon_s": watched_s(self.scenario),
             "interval_s": self.scenario.control_interval_s,
@@ -121,6 +128,7 @@ class Comparison:
             "contestants": self.rows(),
             "beyond": {variant: self.rows(variant) for variant in self.beyond},
             "left_out": dict(self.left_out),
+            "learnt": [origin.to_json() for origin in self.learnt],
         }
 
 
@@ -132,6 +140,7 @@ def compare(
     beyond: int = BEYOND,
     only: Sequence[str] | None = None,
     out: Path | None = None,
+    transfer: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -145,6 +154,8 @@ def compare(
         only: Names of the scenario's own contestants that run beside present and best static; by default all, and
             hindsight.
         out: A folder in which finished runs are kept, so that the same command goes on where it stopped.
+        transfer: Whether policies and rules of another scenario or model take part, with a warning. Variants are made
+            from the scenario itself, and do not count as another one.
         threads: Threads at most; by default one per core.
         progress: Told how far it is.
 
@@ -159,7 +170,10 @@ def compare(
         if name not in known:
             raise wrong_input("is none of the scenario's contestants", name, nearest(name, known), key="--only")
     own = [name for name in known[:-1] if only is None or name in {*only, PRESENT, BEST}]
-    taking_part = contestants.find_all([*own, *things], model)
+    taking_part = contestants.find_all([*own, *things], model, transfer=transfer)
+    learnt = tuple(one.origin for one in taking_part if isinstance(one, Learnt | Lawful) and one.origin)
+    for origin in learnt:
+        origin.warn()
     hindsight = only is None or HINDSIGHT in only
     numbers = tuple(range(HELD_OUT, HELD_OUT + storms))
     names = {steering.name for steering in taking_part[len(own) :]} | set(BEYOND_THEM)
@@ -169,7 +183,7 @@ def compare(
     desk.total = len(taking_part) + (len(HINDSIGHT_FACTORS) if hindsight else 0) + len(abroad) * len(grids)
     runs = desk.runs(model, taking_part, numbers, hindsight=hindsight)
     far = {name: desk.runs(variant, abroad, numbers[:beyond], where=name) for name, variant in grids.items()}
-    return Comparison(model, numbers, runs, far, contestants.left_out(model))
+    return Comparison(model, numbers, runs, far, contestants.left_out(model), learnt, model_hash())
 
 
 @dataclass

@@ -2,16 +2,18 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from signalstorm.agents.origin import WAY_THROUGH
 from signalstorm.envs.families import FAMILIES
-from signalstorm.envs.model.errors import Finding, Shown, located
+from signalstorm.envs.model.errors import Fault, Finding, InputError, Shown, located
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments import compare_tables, contestants
 from signalstorm.experiments.compare import BEYOND, HINDSIGHT, STORMS, Comparison, Progress, compare
 from signalstorm.experiments.drawn_scenario import scenario_of
-from signalstorm.experiments.train import RUNS, environment_of, own_training, train
+from signalstorm.experiments.train import RESULT, RUNS, environment_of, own_training, train
 from signalstorm.experiments.training_file import list_trainings, load_training
 
 _log = logging.getLogger(__name__)
@@ -37,6 +39,7 @@ def compare_all(
     which: Sequence[str] | None = None,
     runs: Path = Path(RUNS),
     out: Path,
+    transfer: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Comparison]:
@@ -52,6 +55,7 @@ def compare_all(
         which: Environments; by default all.
         runs: The folder of runs, see `train`.
         out: The folder: one below it for each scenario, and the page.
+        transfer: Whether policies in the folder of runs that were trained on another scenario or model take part.
         threads: Threads at most; by default one per core.
         progress: Told how far it is.
 
@@ -61,15 +65,17 @@ def compare_all(
     chosen = list(which or environments())
     scenarios = [scenario_of(name) for name in chosen]
     _check_only(scenarios, only)
-    policies = [_policy(name, runs, progress) for name in chosen]
+    folders = [_folder(name, runs) for name in chosen]
+    _check_policies(folders, scenarios, transfer=transfer)
+    policies = [_policy(name, folder, progress) for name, folder in zip(chosen, folders, strict=True)]
     found = []
     for number, (scenario, folder) in enumerate(zip(scenarios, policies, strict=True), 1):
         things = [folder, *([folder / RULE] if (folder / RULE).is_file() else [])]
         _log.info("%d of %d: %s", number, len(chosen), scenario.name)
         own = None if only is None else [name for name in only if name in (*contestants.names(scenario), HINDSIGHT)]
         result = compare(
-            scenario, things, storms, beyond=beyond, only=own, out=out / scenario.name, threads=threads,
-            progress=progress,
+            scenario, things, storms, beyond=beyond, only=own, out=out / scenario.name, transfer=transfer,
+            threads=threads, progress=progress,
         )  # fmt: skip
         compare_tables.write(result, out / scenario.name)
         found.append(result)
@@ -88,11 +94,33 @@ def _check_only(scenarios: Sequence[Scenario], only: Sequence[str] | None) -> No
         )
 
 
-def _policy(name: str, runs: Path, progress: Progress | None) -> Path:
-    """Return the folder of an environment's policy, trained now if it was not before."""
+def _folder(name: str, runs: Path) -> Path:
+    """Return the folder of an environment's training."""
     environment = environment_of(name)
-    folder = runs / f"{environment.name}-{own_training(environment).seed}"
-    if not (folder / "result.json").is_file():
+    return runs / f"{environment.name}-{own_training(environment).seed}"
+
+
+def _check_policies(folders: Sequence[Path], scenarios: Sequence[Scenario], *, transfer: bool) -> None:
+    """Refuse policies that cannot take part before others are trained."""
+    faults: list[Fault] = []
+    for folder, scenario in zip(folders, scenarios, strict=True):
+        if not (folder / RESULT).is_file():
+            continue
+        try:
+            contestants.find(folder, scenario, transfer=transfer)
+        except InputError as error:
+            anew = f"remove {folder}, and it is trained anew"
+            faults += [
+                replace(one, way_out=f"{anew}, {WAY_THROUGH}" if WAY_THROUGH in one.way_out else anew)
+                for one in error.faults
+            ]
+    if faults:
+        raise InputError(faults)
+
+
+def _policy(name: str, folder: Path, progress: Progress | None) -> Path:
+    """Return the folder of an environment's policy, trained now if it was not before."""
+    if not (folder / RESULT).is_file():
         _log.info("training the policy of %s into %s", name, folder)
         train(name, out=folder, progress=progress)
     return folder

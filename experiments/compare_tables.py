@@ -35,6 +35,7 @@ def text(comparison: Comparison) -> str:
     for variant, rows in record["beyond"].items():
         parts += ["", f"beyond the variation: {variant}", *_aligned([_HEAD, *_cells(rows)])]
     parts += ["", *(f"{name} does not apply: {reason}" for name, reason in record["left_out"].items())]
+    parts += _transferred(comparison)
     return "\n".join(parts).rstrip()
 
 
@@ -42,7 +43,7 @@ def markdown(comparison: Comparison) -> str:
     """Return the comparison as a page of Markdown."""
     record = comparison.to_json()
     lines = [f"# {record['scenario']}: contestants on the same held-out storms", "", _headline(record), ""]
-    return "\n".join([*lines, *_section(record, "##")])
+    return "\n".join([*lines, *_section(comparison, record, "##")])
 
 
 def page(comparisons: Sequence[Comparison]) -> str:
@@ -50,13 +51,20 @@ def page(comparisons: Sequence[Comparison]) -> str:
     lines = ["# Contestants on the same held-out storms", ""]
     for comparison in comparisons:
         record = comparison.to_json()
-        lines += [f"## {record['scenario']}", "", _headline(record), "", *_section(record, "###")]
+        lines += [f"## {record['scenario']}", "", _headline(record), "", *_section(comparison, record, "###")]
     return "\n".join(lines)
 
 
-def _section(record: Mapping[str, Any], heading: str) -> Iterator[str]:
+def _transferred(comparison: Comparison) -> list[str]:
+    """Return a sentence for each policy and rule that was made on another scenario or model."""
+    return [f"the {one.kind} {one.name} {one.words}" for one in comparison.learnt if one.differs]
+
+
+def _section(comparison: Comparison, record: Mapping[str, Any], heading: str) -> Iterator[str]:
     """Yield the tables of a comparison, and who does not take part."""
     yield from (*_table(record["contestants"]), "", _legend(record), "")
+    if transferred := _transferred(comparison):
+        yield from (*(f"* {sentence}" for sentence in transferred), "")
     if record["beyond"]:
         yield from (f"{heading} Beyond the variation", "", *_grid(record), "")
     if record["left_out"]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from signalstorm.agents.bundle import FACTS
@@ -33,22 +34,24 @@ MARGIN = 1.2
 
 Finder = Callable[[str, Scenario], Steering | None]
 """Turns what a user names, for a scenario, into something that can be run; None if it does not know it."""
-FINDERS: list[Finder] = [find_policy, find_rule]
-"""Asked in turn before anything else: whoever has contestants of another kind appends one."""
+FINDERS: list[Finder] = []
+"""Asked in turn after policies and rules: whoever has contestants of another kind appends one."""
 
 
-def find(thing: str | os.PathLike[str], scenario: Scenario) -> Steering:
+def find(thing: str | os.PathLike[str], scenario: Scenario, *, transfer: bool = False) -> Steering:
     """Return what a name, a file or a folder stands for.
 
     Args:
         thing: The name of a contestant; or a file of knob values, a recommendation, or the folder of a run.
         scenario: The nominal scenario.
+        transfer: Whether a policy or rule of another scenario, or a policy of another model, will do.
 
     Raises:
-        InputError: If nobody knows it, or it does not apply to the scenario's knob.
+        InputError: If nobody knows it, it does not apply to the scenario's knob, or is of another scenario or model.
     """
     text = os.fspath(thing)
-    for finder in FINDERS:
+    own: list[Finder] = [partial(find_policy, transfer=transfer), partial(find_rule, transfer=transfer)]
+    for finder in own + FINDERS:
         found = finder(text, scenario)
         if found is not None:
             return found
@@ -65,8 +68,8 @@ def find(thing: str | os.PathLike[str], scenario: Scenario) -> Steering:
     raise wrong_input("is no controller, and no such file", text, nearest(text, known), key="THING")
 
 
-def find_all(things: Sequence[str | os.PathLike[str]], scenario: Scenario) -> list[Steering]:
-    """Return what each of some names, files and folders stands for.
+def find_all(things: Sequence[str | os.PathLike[str]], scenario: Scenario, *, transfer: bool = False) -> list[Steering]:
+    """Return what each of some names, files and folders stands for, see `find`.
 
     Raises:
         InputError: With everything that is wrong with any of them.
@@ -75,7 +78,7 @@ def find_all(things: Sequence[str | os.PathLike[str]], scenario: Scenario) -> li
     faults: list[Fault] = []
     for thing in things:
         try:
-            found.append(find(thing, scenario))
+            found.append(find(thing, scenario, transfer=transfer))
         except InputError as error:
             faults += error.faults
     if faults:

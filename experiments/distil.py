@@ -14,6 +14,7 @@ import numpy.typing as npt
 from signalstorm.agents.bundle import FACTS
 from signalstorm.agents.laws.table import COLUMNS, MOST_ROWS, Table
 from signalstorm.agents.learnt import Learnt
+from signalstorm.agents.origin import BASIS
 from signalstorm.agents.plant import View, plant_of
 from signalstorm.agents.rule_file import RULE, RuleFile, column_lines, rule_file, save, table_lines
 from signalstorm.agents.steering import Lawful, Static, Steering
@@ -107,6 +108,7 @@ def distil(
     out: str | os.PathLike[str] | None = None,
     rows: int = MOST_ROWS,
     plan: Plan | None = None,
+    transfer: bool = False,
     progress: Progress | None = None,
 ) -> Distilled:
     """Turn a policy into a table of thresholds and write it.
@@ -116,16 +118,20 @@ def distil(
         out: The folder for `RULE` and `PAGE`; by default that of the bundle's run.
         rows: Rows at most.
         plan: Which storms serve what.
+        transfer: Whether a policy of another model will do, or of its scenario as it was before; with a warning.
         progress: Told how far it is.
 
     Raises:
-        InputError: If there is no such policy, or it moves no rate.
+        InputError: If there is no such policy, it moves no rate, or, without `transfer`, its scenario or the model is
+            not what it was trained on.
     """
     if not 1 <= rows <= MOST_ROWS:
         raise wrong_input(f"must be 1 to {MOST_ROWS}, for a person follows it", rows, file="--rows")
-    learnt = _policy(policy)
+    learnt = _policy(policy, transfer=transfer)
     options, plan = learnt.options, plan or Plan()
     folder = Path(out) if out is not None else _home(learnt)
+    if learnt.origin is not None:
+        learnt.origin.warn()
     told = progress or (lambda stage, done, total: None)
     told("watch", 0, len(plan.learn))
     watched = _run(learnt, options, plan.learn, series=True)
@@ -143,9 +149,9 @@ def distil(
     return found
 
 
-def _policy(named: str | os.PathLike[str]) -> Learnt:
+def _policy(named: str | os.PathLike[str], *, transfer: bool) -> Learnt:
     """Return the policy of a folder, in the environment that it was trained in."""
-    learnt = find_policy(os.fspath(named), None)
+    learnt = find_policy(os.fspath(named), None, transfer=transfer)
     if learnt is None:
         raise wrong_input(
             f"holds no policy: there is no {FACTS}", ABSENT, "give the folder of a training", file=str(named)
@@ -258,6 +264,7 @@ def _documented(found: Distilled, learnt: Learnt, plan: Plan) -> RuleFile:
         "scenario": scenario.name,
         "scenario_hash": scenario.hash(),
         "model": model_hash(),
+        "trained_on": {name: facts.get(name) for name in BASIS},
         "versions": installed_versions(),
         "watched_storms": _span(plan.learn),
         "choosing_storms": _span(plan.choose),

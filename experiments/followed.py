@@ -12,6 +12,8 @@ from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.export.rule_page import Followed
+from signalstorm.experiments.policies import basis_of
+from signalstorm.experiments.recommendation import load
 
 _NAMES = {
     "requests": REQUESTS,
@@ -22,15 +24,17 @@ _NAMES = {
 }
 
 
-def find(named: str | None, recommendation: Path) -> Followed | None:
+def find(named: str | None, recommendation: Path, *, transfer: bool = False) -> Followed | None:
     """Return the rule of a name or a file, or the one that lies beside a recommendation; None if there is none.
 
     Args:
         named: A name from `RULES`, a file, or None.
         recommendation: The file, or the folder of its run.
+        transfer: Whether a rule that was distilled on another scenario will do, with a warning.
 
     Raises:
-        InputError: If there is no such rule, its file is wrong, or it is not of the gate.
+        InputError: If there is no such rule, its file is wrong, it is not of the gate, or, without `transfer`, was
+            distilled on another scenario than the recommendation's.
     """
     if named in RULES:
         card = RULES[named]
@@ -50,7 +54,14 @@ def find(named: str | None, recommendation: Path) -> Followed | None:
             return None
         rule = f"must be of {GATE}, the gate's rate"
         raise wrong_input(rule, found.knob, "run it with evaluate or compare", file=named, key="knob")
-    return _followed(str(path), TableCard(found.law), found)
+    file = rule_file.file_of(path)
+    origin = None
+    if found.distilled_from:
+        scenario = load(recommendation).scenario
+        origin = rule_file.origin_of(found, file, basis_of(scenario.name, scenario.hash), transfer=transfer)
+        if origin is not None:
+            origin.warn()
+    return _followed(str(path), TableCard(found.law, origin=origin), found)
 
 
 def _followed(named: str, card: Card, file: rule_file.RuleFile | None = None) -> Followed:
@@ -69,6 +80,7 @@ def _followed(named: str, card: Card, file: rule_file.RuleFile | None = None) ->
         lambda seen, setting: _plain(decide(seen, setting)),
         dict(file.distilled_from or {}) if file else {},
         dict(file.evidence or {}) if file else {},
+        card.origin if isinstance(card, TableCard) else None,
     )
 
 

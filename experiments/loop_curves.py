@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from signalstorm.agents.learnt import Learnt
+from signalstorm.agents.steering import Lawful
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.experiments import contestants
@@ -33,7 +35,9 @@ _SEEN = (
 """What an operator sees that is drawn, where there is such a thing: name, quantity, title, unit in words."""
 
 
-def write_curves(thing: str, scenario: str, path: str | os.PathLike[str], storms: int = STORMS) -> Path:
+def write_curves(
+    thing: str, scenario: str, path: str | os.PathLike[str], storms: int = STORMS, *, transfer: bool = False
+) -> Path:
     """Write a page of curves: what a controller sees and sets over time, beside the present setting.
 
     Args:
@@ -41,6 +45,7 @@ def write_curves(thing: str, scenario: str, path: str | os.PathLike[str], storms
         scenario: A scenario's name or path, or the id of an environment on drawn storms.
         path: The HTML file.
         storms: Held-out storms.
+        transfer: Whether a policy or rule of another scenario or model will do; the page says so.
 
     Raises:
         InputError: If there is no such contestant or scenario.
@@ -48,12 +53,14 @@ def write_curves(thing: str, scenario: str, path: str | os.PathLike[str], storms
     """
     model = scenario_of(scenario)
     met = StormSet(model, tuple(numbers_from(_FIRST, storms)), vary=True)
-    steerings = [contestants.find(each, model) for each in (contestants.PRESENT, thing)]
+    steerings = [contestants.find(each, model, transfer=transfer) for each in (contestants.PRESENT, thing)]
     results = [run_loop(steering, met, series=True) for steering in steerings]
     name = ScenarioName(
         name=model.name, hash=model.hash(), clock_start=model.clock_start, count_from_s=model.convergence.count_from_s
     )
-    page = loop_page(name, steerings[1].name, charts_of(*results), counted_of(model))
+    origin = steerings[1].origin if isinstance(steerings[1], Learnt | Lawful) else None
+    made_on = f" The {origin.kind} {origin.name} {origin.words}." if origin and origin.differs else ""
+    page = loop_page(name, steerings[1].name, charts_of(*results), counted_of(model) + made_on)
     write_atomic(Path(path), page)
     return Path(path)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from signalstorm.agents.base import Counters, Decision
 from signalstorm.agents.learnt import Learnt, LearntHand
+from signalstorm.agents.origin import Origin
 from signalstorm.agents.plant import as_number
 from signalstorm.envs.model.batch import Batch
 from signalstorm.envs.model.errors import ABSENT, wrong_input
@@ -33,6 +34,11 @@ class PolicyAdviser:
     def name(self) -> str:
         """The policy's name."""
         return self.learnt.name
+
+    @property
+    def origin(self) -> Origin | None:
+        """What the policy was trained on."""
+        return self.learnt.origin
 
     def decide(self, seen: Counters, setting: Mapping[str, KnobValue]) -> Decision:
         """Return what it sets next, see ``Controller.decide``.
@@ -72,24 +78,31 @@ class PolicyAdviser:
         return Decision(knobs, f"the policy {self.name} sets {words}", tuple(said))
 
 
-def adviser(named: str, scenario: Scenario, history: Sequence[Counters]) -> PolicyAdviser:
+def adviser(named: str, scenario: Scenario, history: Sequence[Counters], *, transfer: bool = False) -> PolicyAdviser:
     """Return the policy of a folder as an adviser.
 
     Raises:
-        InputError: If there is no such policy.
+        InputError: If there is no such policy, or, without `transfer`, it is of another scenario or model.
     """
-    return PolicyAdviser(policy_of(named, scenario), scenario, history)
+    return PolicyAdviser(policy_of(named, scenario, transfer=transfer), scenario, history)
 
 
-def policy_of(named: str, scenario: Scenario) -> Learnt:
+def policy_of(named: str, scenario: Scenario, *, transfer: bool = False) -> Learnt:
     """Return the policy of a folder.
 
+    Args:
+        named: The folder.
+        scenario: The network.
+        transfer: Whether a policy of another scenario or model will do, with a warning.
+
     Raises:
-        InputError: If there is none, or it is damaged.
+        InputError: If there is none, it is damaged, or, without `transfer`, of another scenario or model.
     """
-    learnt = find_policy(named, scenario)
+    learnt = find_policy(named, scenario, transfer=transfer)
     if learnt is None:
         raise wrong_input("holds no policy", ABSENT, "give the folder of a training", file=named)
+    if learnt.origin is not None:
+        learnt.origin.warn()
     return learnt
 
 

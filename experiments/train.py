@@ -226,7 +226,8 @@ def _claim(run: RunFolder, environment: Environment, file: TrainingFile) -> None
         plain = json.loads(json.dumps(content))
         differing = [key for key in plain if key not in _FREE and known.get(key) != plain[key]]
         if differing:
-            rule = f"the folder holds another training, which differs in {', '.join(differing)}"
+            named = ", ".join(_difference(key, known.get(key), plain[key]) for key in differing)
+            rule = f"the folder holds another training, which differs in {named}"
             raise wrong_input(rule, ABSENT, "give another --out, or remove the folder", file=str(run.path))
     elif (run.path / "recommendation.json").exists():
         raise wrong_input("holds another run", ABSENT, "give another --out", file=str(run.path))
@@ -237,6 +238,11 @@ def _claim(run: RunFolder, environment: Environment, file: TrainingFile) -> None
     run.write_json(
         "seeds.json", {"training": list(file.storms), "evaluation": [file.judged_on.start, file.judged_on.stop]}
     )
+
+
+def _difference(key: str, was: Any, now: Any) -> str:
+    """Name a key in which trainings differ; of scenario and model, which nobody has written there, both hashes too."""
+    return f"{key} (was {str(was)[:12]}, is {str(now)[:12]})" if key in ("scenario_hash", "model") else key
 
 
 class _Training:

@@ -44,7 +44,7 @@ TARGETS: dict[str, Callable[[Source, Options], Files]] = {
     "staros": lambda source, options: staros.files(source, options.release, options.names),
     "vdra": lambda source, options: vdra.files(source, options.names, options.columns),
     "runbook": lambda source, options: runbook.files(source, options.release, options.names, options.rule),
-    "json": lambda source, options: record.files(source, options.release, options.names),
+    "json": lambda source, options: record.files(source, options.release, options.names, options.rule),
 }
 """By name of the target: what returns its files, by their names."""
 
@@ -114,6 +114,7 @@ def preview(
     release: str | int | None = None,
     names: Mapping[str, str] | None = None,
     against: str | os.PathLike[str] | None = None,
+    rule: Followed | None = None,
 ) -> dict[str, Any]:
     """Return what an export would say, in JSON's own types, without writing anything.
 
@@ -121,7 +122,7 @@ def preview(
         InputError: As `write`.
     """
     source, named, _ = _for_box(recommendation, names, against)
-    return record.record(source, releases.find(release), named)
+    return record.record(source, releases.find(release), named, rule)
 
 
 export = write

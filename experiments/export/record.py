@@ -10,6 +10,7 @@ from signalstorm import __version__
 from signalstorm.experiments.export import staros
 from signalstorm.experiments.export.commands import not_exported
 from signalstorm.experiments.export.releases import Release
+from signalstorm.experiments.export.rule_page import Followed
 from signalstorm.experiments.export.source import Source
 
 FILE = "recommended.json"
@@ -30,8 +31,14 @@ _EVIDENCE = (
 """The parts of a recommendation that are its evidence, each as it stands there."""
 
 
-def record(source: Source, release: Release, names: Mapping[str, str]) -> dict[str, Any]:
+def record(source: Source, release: Release, names: Mapping[str, str], rule: Followed | None = None) -> dict[str, Any]:
     """Return the record in JSON's own types.
+
+    Args:
+        source: The recommendation.
+        release: The release of the box.
+        names: Names of its objects.
+        rule: The rule that the runbook offers first, if any; the record says what it was made on.
 
     Raises:
         InputError: If the release has no command for a value, or a name is not legal.
@@ -57,9 +64,10 @@ def record(source: Source, release: Release, names: Mapping[str, str]) -> dict[s
             **{name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()},
         },
         "evidence": {key: source.content[key] for key in _EVIDENCE},
+        **({} if rule is None else {"rule": rule.to_json()}),
     }
 
 
-def files(source: Source, release: Release, names: Mapping[str, str]) -> dict[str, str]:
+def files(source: Source, release: Release, names: Mapping[str, str], rule: Followed | None = None) -> dict[str, str]:
     """Return the file by its name."""
-    return {FILE: json.dumps(record(source, release, names), indent=2, allow_nan=False) + "\n"}
+    return {FILE: json.dumps(record(source, release, names, rule), indent=2, allow_nan=False) + "\n"}

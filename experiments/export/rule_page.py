@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from signalstorm.agents.origin import Origin
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import ABSENT, wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
@@ -45,6 +46,17 @@ class Followed:
     """What it was distilled from."""
     evidence: Mapping[str, Any] = field(default_factory=dict)
     """How it did."""
+    origin: Origin | None = None
+    """What it was distilled on, and in what that differs from the recommendation's scenario and the present model."""
+
+    @property
+    def transferred(self) -> bool:
+        """Whether it was distilled on another scenario."""
+        return self.origin is not None and bool({"scenario", "scenario_hash"} & set(self.origin.differs))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what an export says of it, in JSON's own types."""
+        return {"name": self.name, "learnt": None if self.origin is None else self.origin.to_json()}
 
 
 def check(rule: Followed | None, source: Source) -> None:
@@ -77,6 +89,9 @@ def section(rule: Followed, source: Source, release: Release, names: Mapping[str
 
 
 def _origin(rule: Followed, source: Source) -> Iterator[str]:
+    if rule.origin is not None and rule.origin.differs:
+        yield f"**The rule {_safe(rule.origin.words, ' .-,:;')}.**"
+        yield ""
     scenario = str(rule.distilled_from.get("scenario", ""))
     if scenario:
         here = source.record.scenario.name
@@ -101,6 +116,8 @@ def _origin(rule: Followed, source: Source) -> Iterator[str]:
 
 def _is_best(rule: Followed, source: Source) -> bool:
     """Tell whether the rule was measured on this scenario, and is better than the best setting that nobody changes."""
+    if rule.origin is not None and rule.origin.differs:
+        return False
     try:
         here = rule.distilled_from["scenario"] == source.record.scenario.name
         return bool(here and rule.evidence["rule"]["rmst_s"] < rule.evidence["best_static"]["rmst_s"])
@@ -113,16 +130,17 @@ def advice(source: Source, rule: Followed | None = None) -> str:
     found = source.record.scenario
     packaged = found.name in scenario_file.list_names() and scenario_file.load(found.name).hash() == found.hash
     words = ["signalstorm", "advise", found.name if packaged else "scenario.yaml", "--counters", "latest.csv"]
-    words += ["--rule", rule.name] if rule is not None else []
+    if rule is not None:
+        words += ["--rule", rule.name, *(["--transfer"] if rule.transferred else [])]
     rate = source.recommended[GATE]
     command = " ".join(shlex.quote(word) for word in [*words, "--set", f"{GATE}={rate}"]).replace("`", "")
     where = "" if packaged else "scenario.yaml from the folder of the run, "
     return f"`{command}`, {where}with the latest counters and the rate in force by then."
 
 
-def _safe(text: str) -> str:
+def _safe(text: str, kept: str = " .-_") -> str:
     """Return a name of which nothing can become Markdown."""
-    return "".join(character if character.isalnum() or character in " .-_" else " " for character in text)
+    return "".join(character if character.isalnum() or character in kept else " " for character in text)
 
 
 def _example(rule: Followed, source: Source, release: Release, names: Mapping[str, str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,11 +71,20 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path, bundle: Path) -> None:
 def test_a_bundle_of_something_else_is_refused_with_the_reason(bundle: Path) -> None:
     found = load(bundle)
     check_fits(found, KNOWN)
-    check_fits(found, KNOWN | {"scenario_hash": "other"}, other_scenario=True)
-    with pytest.raises(InputError, match=r"scenario_hash was .*abc.*attach-lte-easy"):
-        check_fits(found, KNOWN | {"scenario_hash": "other"})
+    assert check_fits(found, KNOWN) == {}
+    other = KNOWN | {"scenario": "elsewhere", "scenario_hash": "def"}
+    assert check_fits(found, other, transfer=True) == {
+        "scenario": {"was": "attach-lte-easy", "is": "elsewhere"},
+        "scenario_hash": {"was": "abc", "is": "def"},
+    }
+    with pytest.raises(InputError, match=r"scenario was attach-lte-easy abc, but is elsewhere def\. .*--transfer"):
+        check_fits(found, other)
+    with pytest.raises(InputError, match=r"model was m1, but is m2\. Train it anew, or let it through with --transfer"):
+        check_fits(replace(found, facts={**found.facts, "model": "m1"}), KNOWN | {"model": "m2"})
+    # A name alone tells no scenarios apart.
+    assert check_fits(found, KNOWN | {"scenario": "renamed"}) == {}
     with pytest.raises(InputError, match='1 knobs: number 1 was "nop_rate", but is "nop_wait_s"'):
-        check_fits(found, KNOWN | {"knobs": ["nop_wait_s"]}, other_scenario=True)
+        check_fits(found, KNOWN | {"knobs": ["nop_wait_s"]}, transfer=True)
 
 
 def test_of_long_lists_the_first_difference_is_shown(bundle: Path) -> None:

@@ -1,7 +1,9 @@
 """Training runs in small; skipped where the extra is not installed."""
 
 import json
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,9 @@ SMALL = TrainingFile.model_validate(
         "evaluation": {"every": 1, "storms": 4},
     }
 )
+
+
+train_module: Any = import_module("signalstorm.experiments.train")
 
 
 class StoppedError(Exception):
@@ -58,10 +63,13 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
         contestants.find(tmp_path, other)
 
 
-def test_a_folder_keeps_to_its_training(tmp_path: Path) -> None:
+def test_a_folder_keeps_to_its_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train(training=SMALL, out=tmp_path, timesteps=128)
     with pytest.raises(InputError, match="another training, which differs in seed"):
         train(training=SMALL, out=tmp_path, seed=9)
+    monkeypatch.setattr(train_module, "model_hash", lambda: "0123456789abcdef")
+    with pytest.raises(InputError, match=r"another training, which differs in model \(was \w{12}, is 0123456789ab\)"):
+        train(training=SMALL, out=tmp_path, timesteps=256)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "recommendation.json").write_text("{}")
     with pytest.raises(InputError, match="holds another run"):

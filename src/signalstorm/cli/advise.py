@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.common import AsJson, Quiet, Transfer, Verbose, start
 from signalstorm.cli.scenarios import ScenarioName
 
 
@@ -36,6 +36,7 @@ def advise(
         typer.Option(metavar="S", help="The length of an interval of counts. [default: the distance of the rows]"),
     ] = None,
     release: Annotated[str | None, typer.Option(metavar="R", help="The StarOS release of the box.")] = None,
+    transfer: Transfer = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -59,17 +60,18 @@ def advise(
         raise wrong_input("must be knobs", ", ".join(fields), "change fields in the scenario", file="--set")
     if rule is not None and policy is not None:
         raise wrong_input("cannot be given together with --rule", policy, "leave one of them out", file="--policy")
-    more = None
+    more = learnt = None
     if policy is not None:
-        from signalstorm.experiments.policy_advice import adviser, needed, policy_of
+        from signalstorm.experiments.policy_advice import PolicyAdviser, needed, policy_of
 
-        more = {quantity.name: quantity.is_rate for quantity in needed(policy_of(policy, model), model)}
+        learnt = policy_of(policy, model, transfer=transfer)
+        more = {quantity.name: quantity.is_rate for quantity in needed(learnt, model)}
     if counters == "-":
         history = history_of(
             clean(take(sys.stdin.buffer, "standard input"), "standard input"), model, more, interval_s=interval
         )
     else:
         history = read_history(counters, model, more, interval_s=interval)
-    chosen = (rule or DEFAULT_RULE) if policy is None else adviser(policy, model, history)
-    advice = run(model, history, chosen, knobs, now_s=now, release=release)
+    chosen = (rule or DEFAULT_RULE) if learnt is None else PolicyAdviser(learnt, model, history)
+    advice = run(model, history, chosen, knobs, now_s=now, release=release, transfer=transfer)
     output.result(advice.to_json(), in_words(advice))

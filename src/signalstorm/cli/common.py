@@ -21,7 +21,10 @@ import typer
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Report no progress, only warnings and errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Report each step, with time and module.")]
-
+Transfer = Annotated[
+    bool,
+    typer.Option("--transfer", help="Let what was learnt on another scenario or model through, with a warning."),
+]
 
 EXIT_INTERRUPTED = 130
 """Ended by Ctrl-C or a request to terminate."""

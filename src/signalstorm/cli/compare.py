@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from signalstorm.cli.common import AsJson, Quiet, Verbose, interrupted, start
+from signalstorm.cli.common import AsJson, Quiet, Transfer, Verbose, interrupted, start
 from signalstorm.cli.following import following
 
 _log = logging.getLogger(__name__)
@@ -31,6 +31,7 @@ def evaluate(
         Path | None,
         typer.Option(help="An HTML file with what the first THING sees and sets over time, on the first 20 storms."),
     ] = None,
+    transfer: Transfer = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -47,10 +48,10 @@ def evaluate(
     known = contestants.names(scenario_of(scenario))
     _run(
         scenario, [t for t in things if t not in known], seeds, 0, [t for t in things if t in known], out,
-        as_json=as_json, quiet=quiet, verbose=verbose,
+        transfer=transfer, as_json=as_json, quiet=quiet, verbose=verbose,
     )  # fmt: skip
     if curves is not None:
-        _draw(things[0], scenario, curves, seeds)
+        _draw(things[0], scenario, curves, seeds, transfer=transfer)
 
 
 def compare(
@@ -71,6 +72,7 @@ def compare(
     beyond: Annotated[int, typer.Option(help="Storms of each variant beyond the variation; 0: no variants.")] = 50,
     runs: Annotated[Path, typer.Option(help="With --all: the folder in which train leaves its runs.")] = Path("runs"),
     out: Out = None,
+    transfer: Transfer = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -86,11 +88,17 @@ def compare(
     if every == (scenario is not None):
         raise typer.BadParameter("give either --scenario or --all")
     if scenario is not None:
-        _run(scenario, things or [], seeds, beyond, only, out, as_json=as_json, quiet=quiet, verbose=verbose)
+        _run(
+            scenario, things or [], seeds, beyond, only, out,
+            transfer=transfer, as_json=as_json, quiet=quiet, verbose=verbose,
+        )  # fmt: skip
         return
     if things:
         raise typer.BadParameter("--with goes with --scenario; --all brings a policy of its own for each")
-    _run_all(seeds, beyond, only, runs, out or runs / "compare", as_json=as_json, quiet=quiet, verbose=verbose)
+    _run_all(
+        seeds, beyond, only, runs, out or runs / "compare",
+        transfer=transfer, as_json=as_json, quiet=quiet, verbose=verbose,
+    )  # fmt: skip
 
 
 def _run(
@@ -101,6 +109,7 @@ def _run(
     only: list[str] | None,
     out: Path | None,
     *,
+    transfer: bool,
     as_json: bool,
     quiet: bool,
     verbose: bool,
@@ -110,32 +119,41 @@ def _run(
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     with _going_on(bool(out)), following(quiet=quiet) as (progress, _):
-        found = run(scenario, things, seeds, beyond=beyond, only=only, out=out, progress=progress)
+        found = run(scenario, things, seeds, beyond=beyond, only=only, out=out, transfer=transfer, progress=progress)
     if out is not None:
         compare_tables.write(found, out)
     output.result(found.to_json(), compare_tables.text(found))
 
 
-def _draw(thing: str, scenario: str, path: Path, seeds: int) -> None:
+def _draw(thing: str, scenario: str, path: Path, seeds: int, *, transfer: bool) -> None:
     from signalstorm.envs.model.errors import wrong_input
     from signalstorm.experiments.loop_curves import STORMS, write_curves
 
     try:
-        write_curves(thing, scenario, path, min(seeds, STORMS))
+        write_curves(thing, scenario, path, min(seeds, STORMS), transfer=transfer)
     except OSError as error:
         raise wrong_input(f"cannot be written: {error.strerror}", file=str(path), key="--curves") from None
     _log.info("wrote %s", path)
 
 
 def _run_all(
-    seeds: int, beyond: int, only: list[str] | None, runs: Path, out: Path, *, as_json: bool, quiet: bool, verbose: bool
+    seeds: int,
+    beyond: int,
+    only: list[str] | None,
+    runs: Path,
+    out: Path,
+    *,
+    transfer: bool,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
     from signalstorm.experiments import compare_tables
     from signalstorm.experiments.compare_all import PAGE, compare_all
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     with _going_on(kept=True), following(quiet=quiet) as (progress, _):
-        found = compare_all(seeds, beyond=beyond, only=only, runs=runs, out=out, progress=progress)
+        found = compare_all(seeds, beyond=beyond, only=only, runs=runs, out=out, transfer=transfer, progress=progress)
     text = "\n\n".join([*map(compare_tables.text, found), f"wrote {out / PAGE}"])
     output.result([one.to_json() for one in found], text)
 

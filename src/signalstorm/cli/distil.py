@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.common import AsJson, Quiet, Transfer, Verbose, start
 from signalstorm.cli.following import following
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def distil(
         Path | None, typer.Option(help="The folder for rule.yaml and rule.md. [default: that of the run]")
     ] = None,
     rows: Annotated[int, typer.Option(metavar="N", help="Rows at most, 1 to 12.")] = 12,
+    transfer: Transfer = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -34,7 +35,7 @@ def distil(
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     with following(quiet=quiet) as (progress, _):
-        found = run(policy, out=out, rows=rows, progress=progress)
+        found = run(policy, out=out, rows=rows, transfer=transfer, progress=progress)
     output.result(found.to_json(), _text(found))
 
 

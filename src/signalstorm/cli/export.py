@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from signalstorm.cli import EXIT_REJECTED
-from signalstorm.cli.common import AsJson, Quiet, Verbose, start
+from signalstorm.cli.common import AsJson, Quiet, Transfer, Verbose, start
 
 _BOTH = ("staros", "json")
 
@@ -49,6 +49,7 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Export a setting that is worse than the present one on some storm.")
     ] = False,
+    transfer: Transfer = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -74,7 +75,7 @@ def export(
     if rule is not None or "runbook" in (target or ()):
         from signalstorm.experiments.followed import find
 
-        followed = find(rule, recommendation)
+        followed = find(rule, recommendation, transfer=transfer)
     try:
         paths = write(recommendation, folder, target or _BOTH, release, force, names, columns, against, followed)
     except NotBetterError as error:
@@ -82,7 +83,7 @@ def export(
         raise typer.Exit(EXIT_REJECTED) from None
     except OSError as error:
         raise wrong_input(f"cannot be written: {error.strerror}", file=str(error.filename or folder)) from None
-    found = preview(recommendation, release, names, against)
+    found = preview(recommendation, release, names, against, followed)
     files = [str(path) for path in paths]
     written = {path.name for path in paths}
     lines = {file: lines for file, lines in found["lines"].items() if lines and file in written}

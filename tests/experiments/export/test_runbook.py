@@ -100,7 +100,7 @@ def test_the_rule_of_the_run_is_found(tmp_path: Path) -> None:
     }
     known = rule_file.rule_file(TABLE, distilled_from={"scenario": "<b>x"}, evidence=evidence)
     rule_file.save(tmp_path / "rule.yaml", known)
-    write(tmp_path, tmp_path, ["runbook"], rule=find(None, tmp_path))
+    write(tmp_path, tmp_path, ["runbook"], rule=find(None, tmp_path, transfer=True))
     text = (tmp_path / "runbook.md").read_text()
     assert "On 64 storms there: 71 min instead of 100 min" in text
     assert "10.0 changes per hour" in text
