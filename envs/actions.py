@@ -19,7 +19,8 @@ from signalstorm.envs.model.errors import ABSENT, Finding, located
 from signalstorm.envs.model.glance import fit_queue, follow, move
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, Knob, KnobValue
-from signalstorm.envs.model.knobs import resolve
+from signalstorm.envs.model.knob_ties import TIES
+from signalstorm.envs.model.knobs import movable, resolve
 from signalstorm.envs.model.parameters import GATE_FIELDS, GATE_RATE_KNOBS, SETTING_FIELDS, setting_vector
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
@@ -39,9 +40,10 @@ STEPS = (0.5, 0.8, 1.0, 1.25, 2.0)
 _LINEAR_STEPS = (-0.25, -0.05, 0.0, 0.05, 0.25)
 _SPAN = 100.0
 """Ranges wider than a factor of its square are narrowed to this factor either side of the value that is set."""
-_WINDOW = ("ddn_poll_s", "ddn_window_s")
-_ORDERED = (RTO_NAMES, THROTTLES, ("t3346_low_min", "t3346_high_min"))
+_ORDERED = tuple(tie.names for tie in TIES if tie.gap == 0)
 """Knobs that must not exceed the next of their row."""
+(_WINDOW,) = (tie.names for tie in TIES if tie.gap == 1)
+"""The poll, which must stay below its window."""
 _QUEUE = KNOBS["nop_queue"]
 _RATES = ("nop_rate", "dra_peer_limit_per_s", "dra_ccr_i_limit_per_s", "dra_ccr_t_limit_per_s", "ddn_limit_per_s")
 """Knobs that ratio mode sets by what was completed; others move as in absolute mode."""
@@ -334,9 +336,7 @@ def _between(values: Floats, low: Floats | float, high: Floats | float) -> Float
 
 def _check(scenario: Scenario, knobs: Sequence[str], limits: Limits) -> None:
     """Raise an error with every knob that an agent cannot move here."""
-    possible = [
-        name for name, knob in KNOBS.items() if knob.searchable and getattr(scenario.topology, knob.element) is not None
-    ]
+    possible = movable(scenario)
     findings = [
         Finding((name,), f"is no knob that an agent can move in {scenario.name}", ABSENT, nearest(name, possible))
         for name in knobs

@@ -6,20 +6,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
 from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
-from signalstorm.envs.model.knobs import Setting, resolve, round_to_legal
+from signalstorm.envs.model.knob_ties import below, ceiling, lowered
+from signalstorm.envs.model.knobs import Setting, movable, resolve, round_to_legal
 from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.patience import patient_retransmissions
+from signalstorm.experiments.ranges import clipped, contains, default, distribution, narrow
 from signalstorm.experiments.study_file import KnobRange
 
 _QUEUE, _QUEUE_WAIT = "nop_queue", "nop_queue_wait_s"
@@ -35,10 +32,6 @@ _ADVICE_MS = (
 )
 """Limits of the retransmission time-out as vendors advise them: a published advice reads both as half a second, which
 needs all three limits moved together, and as five."""
-_WIDE = 100
-"""A range that ends at so many times its start is searched on a logarithmic scale, or its small values would drown."""
-
-
 _COST = {"live": 1, "association restart": 2, "reload": 3}
 """What changing one knob counts for."""
 
@@ -55,26 +48,40 @@ class SearchSpace:
     """Rows of the knob table with a narrower range, by name."""
 
     def knob(self, name: str) -> Knob:
-        """Return a row of the knob table, with the range that is searched."""
-        return self.ranges.get(name, KNOBS[name])
+        """Return a row of the knob table, with the range that is searched.
+
+        It ends where a knob that stays as the present setting has it allows no more.
+        """
+        row = self.ranges.get(name, KNOBS[name])
+        return replace(row, high=ceiling(row, self.staying)[0]) if row.kind != "choice" else row
+
+    @cached_property
+    def staying(self) -> dict[str, KnobValue]:
+        """The present values of the knobs that are not searched."""
+        return {name: value for name, value in self.identity({}).items() if name not in self.knobs}
 
     @cached_property
     def distributions(self) -> dict[str, BaseDistribution]:
         """Optuna's distribution of each knob."""
-        return {name: _distribution(self.knob(name)) for name in self.knobs}
+        return {name: distribution(self.knob(name)) for name in self.knobs}
 
     @property
     def followers(self) -> tuple[str, ...]:
         """Names of the knobs that settings may have without being searched: they follow from others."""
-        return () if RETRANSMISSIONS in self.knobs else (RETRANSMISSIONS,)
+        tied = dict.fromkeys(name for knob in self.knobs for name in below(knob))
+        return tuple(name for name in (*tied, RETRANSMISSIONS) if name not in self.knobs)
 
     def setting(self, point: Mapping[str, Any]) -> Setting:
         """Return the legal setting of a point, as overrides of the present setting.
 
         Args:
-            point: A value for some of the knobs; others stay as the present setting has them.
+            point: A value for some of the knobs; others stay as the present setting has them, but for those that
+                follow, and those that the others would let rise no further.
         """
-        return self.overrides(round_to_legal(point))
+        values = round_to_legal(point)
+        staying = {name: value for name, value in self.identity({}).items() if name not in values}
+        legal = lowered({**staying, **values})
+        return self.overrides({name: legal[name] for name in values})
 
     def stored(self, values: Mapping[str, Any]) -> Setting:
         """Return overrides as a storage has kept them."""
@@ -83,12 +90,18 @@ class SearchSpace:
     def overrides(self, values: Mapping[str, KnobValue]) -> Setting:
         """Write values in the form in which commands take them: the queue in requests, or not at all.
 
-        Where they lower the retransmission time-out so far that associations would fail too soon, the number of
-        retransmissions is raised in the same change, as vendors advise, unless the values say what it is.
+        Where they lower a knob below one that is tied to it and not searched, that is lowered as well, such as
+        RTO-initial with RTO-max. Where they lower the retransmission time-out so far that associations would fail too
+        soon, the number of retransmissions is raised in the same change, as vendors advise. Neither happens to knobs
+        of which the values say what they are.
 
         Args:
             values: Legal values by knob.
+
+        Raises:
+            InputError: If the values, and what follows, break a rule.
         """
+        values = {**values, **self._lowered_along(values)}
         complete = resolve(values, self.scenario)
         kept = {name: value for name, value in values.items() if name != _QUEUE_WAIT}
         if _QUEUE_WAIT in values and _QUEUE in complete and complete.number(_QUEUE) >= KNOBS[_QUEUE].low:
@@ -97,6 +110,16 @@ class SearchSpace:
             raised = patient_retransmissions(complete, resolve({}, self.scenario))
             kept |= {} if raised is None else {RETRANSMISSIONS: raised}
         return Setting(kept)
+
+    def _lowered_along(self, values: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
+        """Return the followers that must be lower than in the present setting beside some values."""
+        present = self.identity({})
+        legal = lowered({**present, **values})
+        return {
+            name: legal[name]
+            for name in self.followers
+            if name in present and name not in values and legal[name] != present[name]
+        }
 
     def identity(self, setting: Mapping[str, KnobValue]) -> Setting:
         """Return what the network is set to: two settings with equal identities are the same."""
@@ -109,7 +132,7 @@ class SearchSpace:
         point = {}
         for name in self.knobs:
             value = self._queue_wait_s(present) if name == _QUEUE_WAIT else present.get(name)
-            if value is None or not _contains(self.knob(name), value):
+            if value is None or not contains(self.knob(name), value):
                 return None
             point[name] = value
         return point if self.identity(self.setting(point)) == present else None
@@ -123,7 +146,7 @@ class SearchSpace:
         signalling links the present setting is moved to the advised limits of the retransmission time-out, as it is
         and with a gate that lets through what the links carry, or somewhat more; and to its RTO-min for all three.
         """
-        defaults = {name: _default(KNOBS[name]) for name in self.knobs}
+        defaults = {name: default(KNOBS[name]) for name in self.knobs}
         rates, patience = self._bottleneck_rates(), self._buffer_patience_s()
         longest = {name: KNOBS[name].high for name in ("nop_wait_s", _QUEUE_WAIT) if name in self.knobs}
         points = [defaults, {**defaults, **round_to_legal(longest)}] if longest else [defaults]
@@ -136,10 +159,10 @@ class SearchSpace:
 
     def _inside(self, point: Mapping[str, KnobValue]) -> dict[str, KnobValue]:
         """Move a point into the ranges that are searched."""
-        return {name: _clipped(self.knob(name), value) for name, value in point.items()}
+        return {name: clipped(self.knob(name), value) for name, value in point.items()}
 
     def _advised_points(self) -> Iterator[dict[str, KnobValue]]:
-        base = self.present_point or {name: _default(KNOBS[name]) for name in self.knobs}
+        base = self.present_point or {name: default(KNOBS[name]) for name in self.knobs}
         advised = [{name: ms for name, ms in limits.items() if name in self.knobs} for limits in _ADVICE_MS]
         moved = [{**base, **limits} for limits in advised if limits]
         if self.scenario.topology.links is not None:
@@ -198,9 +221,7 @@ def search_space(
     origin = "--knobs" if knobs is not None else "--study" if narrowed else "tunable"
     wanted = list(knobs if knobs is not None else narrowed or scenario.tunable)
     wanted = [_QUEUE_WAIT if name == _QUEUE else name for name in wanted]
-    possible = [
-        name for name, knob in KNOBS.items() if knob.searchable and getattr(scenario.topology, knob.element) is not None
-    ]
+    possible = movable(scenario)
     faults = [_fault(name, scenario, possible) for name in wanted if name not in possible]
     if not wanted:
         rule = "a search needs at least one knob"
@@ -208,11 +229,14 @@ def search_space(
     rows = {}
     for name, part in narrowed.items():
         if part is not None and name in possible and name in wanted:
-            wrong, rows[name] = _narrow(KNOBS[name], part)
+            wrong, rows[name] = narrow(KNOBS[name], part)
             faults += wrong
+    space = SearchSpace(scenario, tuple(name for name in KNOBS if name in wanted), rows)
+    if not faults:
+        faults = [fault for row in rows.values() for fault in _beyond(space, row)]
     if faults:
         raise located(faults, origin)
-    return SearchSpace(scenario, tuple(name for name in KNOBS if name in wanted), rows)
+    return space
 
 
 def change_cost(space: SearchSpace, setting: Mapping[str, KnobValue]) -> tuple[int, int]:
@@ -222,24 +246,12 @@ def change_cost(space: SearchSpace, setting: Mapping[str, KnobValue]) -> tuple[i
     return sum(_COST[KNOBS[name].change] for name in changed), len(changed)
 
 
-def _narrow(knob: Knob, part: KnobRange) -> tuple[list[Finding], Knob]:
-    """Return a row of the table with a part of its range, and what is wrong with the part."""
-    if knob.kind == "choice":
-        words = knob.choices if part.choices is None else part.choices
-        odd = [word for word in words if word not in knob.choices]
-        rule = f"must be some of {', '.join(knob.choices)}"
-        faults = [Finding((knob.name, "choices"), rule, word, nearest(word, knob.choices)) for word in odd]
-        if not words or part.low is not None or part.high is not None:
-            faults.append(Finding((knob.name,), "is a knob of words", ABSENT, f"give `choices`, which {rule}"))
-        return faults, replace(knob, choices=tuple(words))
-    low = knob.low if part.low is None else float(part.low)
-    high = knob.high if part.high is None else float(part.high)
-    if part.choices is not None or not knob.low <= low <= high <= knob.high:
-        rule = f"its range must have low <= high, within {knob.range_text}"
-        return [
-            Finding((knob.name,), rule, Shown(f"low {low:g}, high {high:g}"), "leave out what is not to change")
-        ], knob
-    return [], replace(knob, low=low, high=high)
+def _beyond(space: SearchSpace, row: Knob) -> Iterator[Finding]:
+    """Yield a finding if a range begins above what a knob that is not searched allows."""
+    most, other = ceiling(row, space.staying)
+    if other is not None and row.low > most:
+        rule = f"its range must begin at most at {most:g}, for {other} stays at {space.staying[other]}"
+        yield Finding((row.name,), rule, Shown(f"low {row.low:g}"), f"lower the range, or search {other} as well")
 
 
 def _fault(name: str, scenario: Scenario, possible: list[str]) -> Finding:
@@ -247,41 +259,8 @@ def _fault(name: str, scenario: Scenario, possible: list[str]) -> Finding:
         return Finding((name,), "there is no such knob", ABSENT, nearest(name, possible))
     if not KNOBS[name].searchable:
         return Finding((name,), "is a what-if, no search may use it", ABSENT, f"use some of {', '.join(possible)}")
-    rule = f"the scenario {scenario.name} has no {KNOBS[name].element}"
+    element = KNOBS[name].element
+    rule = f"the scenario {scenario.name} has no {element}"
+    if getattr(scenario.topology, element) is not None:
+        rule = f"the {element} of the scenario {scenario.name} has no such limit"
     return Finding((name,), rule, ABSENT, f"use some of {', '.join(possible)}")
-
-
-def _distribution(knob: Knob) -> BaseDistribution:
-    """Return the range of a knob; Optuna takes no step on a logarithmic scale, so points are rounded afterwards."""
-    if knob.kind == "choice":
-        return CategoricalDistribution(knob.choices)
-    log = knob.scale == "log" or (knob.low > 0 and knob.high / knob.low >= _WIDE and knob.step == 1)
-    if knob.kind == "int":
-        step = 1 if log else round(knob.step)
-        low = -(-round(knob.low) // step) * step
-        return IntDistribution(low, low + (round(knob.high) - low) // step * step, log=log, step=step)
-    return FloatDistribution(knob.low, knob.high, log=log, step=None if log else knob.step)
-
-
-def _clipped(knob: Knob, value: KnobValue) -> KnobValue:
-    """Return the nearest value of a row's range."""
-    if knob.kind == "choice" or isinstance(value, str):
-        return value if value in knob.choices else knob.choices[0]
-    nearest_value = min(max(float(value), knob.low), knob.high)
-    return value if nearest_value == value else round_to_legal({knob.name: nearest_value})[knob.name]
-
-
-def _contains(knob: Knob, value: KnobValue) -> bool:
-    if knob.kind == "choice" or isinstance(value, str):
-        return value in knob.choices
-    return knob.low <= value <= knob.high
-
-
-def _default(knob: Knob) -> KnobValue:
-    """Return the table's default, or a point of the range where the default is none or a word."""
-    if knob.kind == "choice":
-        return knob.choices[0] if knob.default is None else knob.default
-    if isinstance(knob.default, int | float):
-        return knob.default
-    middle = (knob.low * knob.high) ** 0.5 if knob.scale == "log" else 5.0
-    return round_to_legal({knob.name: middle})[knob.name]

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
 from signalstorm.envs.model import yaml_lines
-from signalstorm.envs.model.core_knobs import FIELDS, THROTTLES, field_value
+from signalstorm.envs.model.core_knobs import FIELDS, field_value
 from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
 from signalstorm.envs.model.knob_checks import check, check_core, check_rto, on_grid
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, RTO_RULE, Knob, KnobValue
+from signalstorm.envs.model.knob_ties import lowered
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_core_events import NodeEvent
 from signalstorm.envs.model.scenario_topology import Links
@@ -22,6 +22,7 @@ __all__ = [
     "KnobValue",
     "Setting",
     "effective_queue",
+    "movable",
     "parse_set",
     "resolve",
     "round_to_legal",
@@ -253,16 +254,18 @@ def round_to_legal(values: Mapping[str, KnobValue]) -> Setting:
             del rounded["nop_queue"]
         else:
             rounded["nop_queue"] = min(max(queue, rate), rate * wait)
-    limits = [name for name in RTO_NAMES if name in rounded]
-    for larger, smaller in pairwise(reversed(limits)):
-        rounded[smaller] = min(rounded[smaller], rounded[larger], key=float)
-    for above, below in pairwise(reversed([name for name in THROTTLES if name in rounded])):
-        rounded[below] = min(rounded[below], rounded[above], key=float)
-    if "t3346_low_min" in rounded and "t3346_high_min" in rounded:
-        rounded["t3346_low_min"] = min(rounded["t3346_low_min"], rounded["t3346_high_min"], key=float)
-    if "ddn_poll_s" in rounded and "ddn_window_s" in rounded:
-        rounded["ddn_poll_s"] = min(rounded["ddn_poll_s"], float(rounded["ddn_window_s"]) - 1, key=float)
-    return validate(rounded)
+    return validate(lowered(rounded))
+
+
+def movable(scenario: Scenario) -> list[str]:
+    """Return the knobs that a search or an agent can move: searchable, and with a field in the scenario's network."""
+    return [
+        name
+        for name, knob in KNOBS.items()
+        if knob.searchable
+        and getattr(scenario.topology, knob.element) is not None
+        and (name not in FIELDS or field_value(scenario.topology, name) is not None)
+    ]
 
 
 def parse_set(items: Iterable[str], origin: str = "--set") -> tuple[Setting, dict[str, Any]]:

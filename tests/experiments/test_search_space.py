@@ -8,7 +8,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS
-from signalstorm.envs.model.knobs import resolve, validate
+from signalstorm.envs.model.knobs import movable, resolve, validate
 from signalstorm.experiments.search_space import search_space
 
 LAB = scenario_file.load("lab-pcrf")
@@ -28,10 +28,10 @@ def test_distributions_are_those_of_the_table() -> None:
 
 
 def test_every_searchable_knob_has_a_distribution() -> None:
-    """Each in a packaged scenario that has the knob's element."""
+    """Each in a packaged scenario that has the knob's element, and the limit that it sets."""
     left = {name for name, knob in KNOBS.items() if knob.searchable}
     for scenario in map(scenario_file.load, scenario_file.list_names()):
-        present = [name for name in sorted(left) if getattr(scenario.topology, KNOBS[name].element) is not None]
+        present = [name for name in sorted(left) if name in movable(scenario)]
         if present:
             assert set(search_space(scenario, present).distributions) == set(present)
             left -= set(present)
