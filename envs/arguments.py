@@ -13,6 +13,8 @@ STORM, MASK = "storm", "reset_mask"
 
 LARGEST = (1 << 53) - 1
 """The largest number of a storm: a float holds it exactly, as reports do."""
+LARGEST_ROWS = 16_384
+"""Rows of an environment at most; one takes 13 kB (`AttachLteEasy`) to 340 kB (`CoreStormRandomised`): up to 6 GB."""
 
 
 def is_whole(value: Any) -> bool:
@@ -52,13 +54,19 @@ def faults_of_making(
         modes: The render modes there are.
         render_mode: One of them, or None.
         threads: Threads at most, or None.
-        num_envs: Rows.
+        num_envs: Rows, `LARGEST_ROWS` at most.
         max_episode_steps: Intervals of an episode at most, or None.
     """
     at_least = "must be a whole number of at least 1"
     way_out = nearest(str(render_mode), modes)
     return [
-        *fault("num_envs", is_whole(num_envs) and num_envs >= 1, at_least, num_envs, "say how many storms to play"),
+        *fault(
+            "num_envs",
+            is_whole(num_envs) and 1 <= num_envs <= LARGEST_ROWS,
+            f"must be a whole number from 1 to {LARGEST_ROWS:,}, for every row takes memory",
+            num_envs,
+            "say how many storms to play",
+        ),
         *fault(
             "max_episode_steps",
             max_episode_steps is None or (is_whole(max_episode_steps) and max_episode_steps >= 1),

@@ -13,7 +13,8 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.experiments import compare_tables, contestants
 from signalstorm.experiments.compare import BEYOND, HINDSIGHT, STORMS, Comparison, Progress, compare
 from signalstorm.experiments.drawn_scenario import scenario_of
-from signalstorm.experiments.train import RESULT, RUNS, environment_of, own_training, train
+from signalstorm.experiments.train import RESULT, RUNS, train
+from signalstorm.experiments.training_environment import environment_of, own_training
 from signalstorm.experiments.training_file import list_trainings, load_training
 
 _log = logging.getLogger(__name__)

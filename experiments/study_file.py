@@ -12,13 +12,13 @@ from pydantic_core import PydanticCustomError
 from signalstorm.envs.model import yaml_lines
 from signalstorm.envs.model.errors import InputError, wrong_input
 from signalstorm.envs.model.faults import line_of
-from signalstorm.envs.model.scenario_parts import Number, Part, Whole
+from signalstorm.envs.model.scenario_parts import Between, Number, Part, Whole
 from signalstorm.envs.model.storms import CHOICE, HELD_OUT
 from signalstorm.envs.model.typed_files import Kind
 from signalstorm.experiments.objectives import OBJECTIVES, Objective, Risk
 from signalstorm.experiments.storm_sets import Budget
 
-Positive = Annotated[Whole, Field(ge=1)]
+Positive = Annotated[int, Between(1)]
 Share = Annotated[Number, Field(gt=0, lt=1)]
 _FOR_CHOICE = HELD_OUT - CHOICE
 """Storms from which those of a choice and its guards are taken."""
@@ -49,9 +49,9 @@ class Sampler(Part):
     """Random points before TPE, CMA-ES and the Gaussian process begin to learn."""
     population: Positive | None = None
     """Points of a generation of NSGA-II, NSGA-III and CMA-ES; by default the sampler's own."""
-    points: Annotated[Whole, Field(ge=2)] = 5
+    points: Annotated[int, Between(2)] = 5
     """Values per knob of a grid."""
-    batch: Annotated[Whole, Field(ge=1, le=1024)] = 16
+    batch: Annotated[int, Between(1, 1024)] = 16
     """Points that are simulated together. More keep more processors busy, fewer let the sampler learn more often."""
     seed: Whole = 0
     """Seed of the sampler."""
@@ -73,7 +73,7 @@ class Pruner(Part):
 class Limits(Part):
     """When a search ends."""
 
-    trials: Annotated[Whole, Field(ge=1, le=1_000_000)] = 256
+    trials: Annotated[int, Between(1, 1_000_000)] = 256
     """Settings tried, the present one included."""
     seconds: Annotated[Number, Field(gt=0)] | None = None
     """Time after which no further trial begins; a search that ends so is not repeatable [s]."""
@@ -84,9 +84,9 @@ class Limits(Part):
 class StormRange(Part):
     """A generator of storms: numbers at equal distances."""
 
-    first: Annotated[Whole, Field(ge=0, lt=CHOICE)] = 0
+    first: Annotated[int, Between(0, CHOICE - 1)] = 0
     """The first number."""
-    count: Annotated[Whole, Field(ge=1, le=500)] = 32
+    count: Annotated[int, Between(1, 500)] = 32
     """How many."""
     every: Positive = 1
     """Distance of the numbers."""
@@ -99,7 +99,7 @@ class Robustness(Part):
     """The mean of all storms, the mean of the worst tenth (CVaR), or the worst storm."""
     storms: StormRange = StormRange()
     """A generator of storms; all below 10,000, the range of the search."""
-    list: tuple[Annotated[Whole, Field(ge=0, lt=CHOICE)], ...] = ()
+    list: tuple[Annotated[int, Between(0, CHOICE - 1)], ...] = ()
     """Storms by number, instead of the generator."""
 
     @property
@@ -120,15 +120,15 @@ class Robustness(Part):
 class Confirmation(Part):
     """What is spent on the best candidates."""
 
-    candidates: Annotated[Whole, Field(ge=1, le=1000)] = 12
+    candidates: Annotated[int, Between(1, 1000)] = 12
     """Candidates compared on fresh storms."""
-    storms: Annotated[Whole, Field(ge=1, le=_FOR_CHOICE)] = 200
+    storms: Annotated[int, Between(1, _FOR_CHOICE)] = 200
     """Storms of that comparison."""
-    guards: Annotated[Whole, Field(ge=0, le=_FOR_CHOICE // _SCANNED)] = 48
+    guards: Annotated[int, Between(0, _FOR_CHOICE // _SCANNED)] = 48
     """Further storms of it, on which the present setting is hardest to equal."""
-    held_out: Annotated[Whole, Field(ge=1, le=_MOST_HELD_OUT)] = 100
+    held_out: Annotated[int, Between(1, _MOST_HELD_OUT)] = 100
     """Storms that no choice has seen."""
-    safe: Annotated[Whole, Field(ge=1, le=_FOR_CHOICE)] = 50
+    safe: Annotated[int, Between(1, _FOR_CHOICE)] = 50
     """Storms by which the safe intervals are found, the first of the comparison."""
 
     @model_validator(mode="after")

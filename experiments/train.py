@@ -5,11 +5,10 @@ import io
 import json
 import logging
 import os
-import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib import import_module
@@ -21,18 +20,17 @@ import numpy as np
 from signalstorm.agents.bundle import interface, save
 from signalstorm.agents.policy import Policy
 from signalstorm.agents.steering import Static, Steering
-from signalstorm.envs.families import FAMILIES, VARIANTS
 from signalstorm.envs.loop import Loop
-from signalstorm.envs.model import scenario_file, validation, yaml_lines
-from signalstorm.envs.model.errors import ABSENT, RunError, located, wrong_input
+from signalstorm.envs.model import scenario_file, yaml_lines
+from signalstorm.envs.model.errors import ABSENT, RunError, wrong_input
 from signalstorm.envs.model.metrics import outcomes
 from signalstorm.envs.model.wording import installing
 from signalstorm.envs.options import Options
-from signalstorm.envs.registry import options_of, resolve_id
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
-from signalstorm.experiments.training_file import TrainingFile, list_trainings, load_training
+from signalstorm.experiments.training_environment import Environment, training_of, with_arguments
+from signalstorm.experiments.training_file import TrainingFile
 from signalstorm.experiments.warm_start import lesson_of, warm_start
 
 if TYPE_CHECKING:
@@ -47,26 +45,6 @@ _FREE = ("timesteps",)
 """What may differ when a training is taken up again."""
 Progress = Callable[[str, int, int], None]
 """Told the stage, how much of it is done, and of how much."""
-
-
-@dataclass(frozen=True)
-class Environment:
-    """What is trained on: how to make the environment again, and what it is."""
-
-    family: str
-    """A family's name, or a scenario's name or path."""
-    variant: str
-    """The variant."""
-    changes: Mapping[str, Any]
-    """What differs from it."""
-    options: Options
-    """All of it."""
-
-    @property
-    def name(self) -> str:
-        """A name for folders and training files, such as ``incident-sgsn-easy``."""
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", f"{self.family}{self.variant}") if self.variant else self.family
-        return Path(words).stem.lower()
 
 
 @dataclass(frozen=True)
@@ -115,29 +93,6 @@ class Trained:
         return {**plain, "folder": str(self.folder), **judged}
 
 
-def environment_of(what: str, changes: Mapping[str, Any] | None = None) -> Environment:
-    """Return the environment of an id, or of a scenario: its fast knobs on drawn storms where it names some.
-
-    Raises:
-        InputError: If there is no such environment, or an argument is wrong.
-    """
-    given = dict(changes or {})
-    family, variant = resolve_id(what)
-    if family not in FAMILIES and scenario_file.load(family).loop is not None:
-        variant = "Randomised"
-    return Environment(family, variant, given, options_of(family, variant, **given))
-
-
-def own_training(environment: Environment) -> TrainingFile:
-    """Return the packaged training of an environment, the default if there is none."""
-    names = list_trainings()
-    plain = environment.name
-    for variant in VARIANTS:
-        plain = plain.removesuffix(f"-{variant.lower()}") if variant else plain
-    found = next((name for name in (environment.name, plain) if name in names), None)
-    return TrainingFile() if found is None else load_training(found)
-
-
 def train(
     what: str | None = None,
     *,
@@ -167,36 +122,14 @@ def train(
     """
     told = progress or (lambda stage, done, total: None)
     shown = judged or (lambda judgement: None)
-    file = training if isinstance(training, TrainingFile) else None if training is None else load_training(training)
-    named = what or (file.environment if file else None)
-    if named is None:
-        raise wrong_input("names no environment", ABSENT, "give an id or a scenario", key="environment")
-    environment = environment_of(named, file.options if file else None)
-    if file is None:
-        file = own_training(environment)
-        environment = environment_of(named, file.options)
-    given = {"timesteps": timesteps, "rows": rows, "seed": seed, "environment": named}
+    environment, file = training_of(what, training)
+    given = {"timesteps": timesteps, "rows": rows, "seed": seed}
     file = with_arguments(file, {name: value for name, value in given.items() if value is not None})
-    lesson_of(environment.options, file)  # refuses what cannot be before anything is written
     folder = Path(out) if out is not None else Path(RUNS) / f"{environment.name}-{file.seed}"
     ppo = library()
     with RunFolder(folder) as run:
         _claim(run, environment, file)
         return _Training(run, environment, file, ppo, told, shown).run()
-
-
-def with_arguments(file: TrainingFile, given: Mapping[str, Any]) -> TrainingFile:
-    """Return a training with the arguments of a command, and with minibatches that divide what other rows gather."""
-    plain = file.model_dump(mode="json") | dict(given)
-    rows = plain["rows"]
-    if "rows" in given and isinstance(rows, int) and rows > 0:
-        gathered, most = rows * file.learning.steps, file.learning.batch_size
-        sizes = [size for size in range(2, min(most, gathered) + 1) if gathered % size == 0]
-        plain["learning"] = {**plain["learning"], "batch_size": max(sizes, default=most)}
-    checked, findings = validation.validate(plain, TrainingFile)
-    if checked is None:
-        raise located(findings, "training")
-    return checked
 
 
 def library() -> Any:

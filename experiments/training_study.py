@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from signalstorm.envs.model.scenario_parts import Number, Part, Whole
+from signalstorm.envs.model.scenario_parts import Between, Number, Part
 from signalstorm.envs.model.typed_files import Kind
 from signalstorm.experiments.study_file import Limits, Positive, Sampler
-from signalstorm.experiments.training_file import Count
+from signalstorm.experiments.training_file import MOST_LAYERS, Steps, Units
 
-Layers = Annotated[tuple[Count, ...], Field(min_length=1)]
+Layers = Annotated[tuple[Units, ...], Field(min_length=1, max_length=MOST_LAYERS)]
 
 
 class ParameterRange(Part):
@@ -22,18 +22,16 @@ class ParameterRange(Part):
     """Smallest value; by default that of the table in docs/training.md."""
     high: Number | None = None
     """Largest value; by default that of the table."""
-    choices: Annotated[tuple[Annotated[Whole, Field(ge=2)], ...] | tuple[Layers, ...], Field(min_length=1)] | None = (
-        None
-    )
+    choices: Annotated[tuple[Annotated[int, Between(2)], ...] | tuple[Layers, ...], Field(min_length=1)] | None = None
     """Values of `steps` and `batch_size`, layers of `hidden`; by default those of the table."""
 
 
 class TrainingSeeds(Part):
     """Seeds of the trainings of a trial."""
 
-    first: Whole = 0
+    first: Annotated[int, Between(0, 3_000_000_000)] = 0
     """The first seed."""
-    count: Annotated[Whole, Field(ge=1, le=100)] = 3
+    count: Annotated[int, Between(1, 100)] = 3
     """How many."""
 
 
@@ -53,7 +51,7 @@ class TrainingConfirmation(Part):
 
     candidates: Positive = 3
     """Candidates compared on fresh seeds."""
-    seeds: Annotated[Whole, Field(ge=1, le=100)] = 3
+    seeds: Annotated[int, Between(1, 100)] = 3
     """Fresh seeds of that comparison, and as many again for the last one."""
     held_out: Positive = 200
     """Storms that no training and no choice has seen."""
@@ -66,13 +64,13 @@ class TrainingStudy(Part):
     """What it is for."""
     training: str | None = None
     """The training file that is searched from; by default the one packaged for the environment."""
-    timesteps: Count | None = None
+    timesteps: Steps | None = None
     """Steps of each training; by default as the training file says."""
     parameters: Mapping[str, ParameterRange | None] | None = None
     """Hyper-parameters to move, by their names in a training file, and the parts of their ranges."""
     objective: Literal["time", "lost"] = "time"
     """What a training is ranked by: restricted mean time, or hours without service per subscriber."""
-    storms: Annotated[Whole, Field(ge=1, le=1000)] = 128
+    storms: Annotated[int, Between(1, 1000)] = 128
     """Storms by which trainings are ranked; no training has seen them, nor do they pick its policy."""
     sampler: Sampler = Sampler(startup=8, batch=1)
     """Who proposes points."""

@@ -20,7 +20,8 @@ from signalstorm.agents.bundle import load
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.storms import CHOICE
 from signalstorm.experiments.evaluate import StormSet
-from signalstorm.experiments.train import POLICY, RESULT, Environment, Judgement, Progress, evaluations, play, train
+from signalstorm.experiments.train import POLICY, RESULT, Judgement, Progress, evaluations, play, train
+from signalstorm.experiments.training_environment import Environment
 from signalstorm.experiments.training_space import TrainingSpace
 from signalstorm.experiments.training_study import TrainingStudy
 from signalstorm.experiments.trials import Claim, Scores, Trial

@@ -27,8 +27,9 @@ from signalstorm.experiments.search import run_study
 from signalstorm.experiments.storage import open_storage, quiet_optuna, with_room
 from signalstorm.experiments.storm_sets import TOLERANCE, Progress
 from signalstorm.experiments.study import Study
-from signalstorm.experiments.train import RUNS, Environment, environment_of, library, own_training, with_arguments
-from signalstorm.experiments.training_file import TrainingFile, load_training
+from signalstorm.experiments.train import RUNS, library
+from signalstorm.experiments.training_environment import Environment, training_of, with_arguments
+from signalstorm.experiments.training_file import TrainingFile
 from signalstorm.experiments.training_space import TrainingSpace, training_space
 from signalstorm.experiments.training_study import TrainingStudy, load_training_study
 from signalstorm.experiments.trainings import RANKING, Played, Trainings
@@ -344,18 +345,8 @@ def _with(
 
 def _base(what: str | None, spec: TrainingStudy) -> tuple[Environment, TrainingFile]:
     """Return the environment and the training that is searched from."""
-    file = None if spec.training is None else load_training(spec.training)
-    named = what or (file.environment if file else None)
-    if named is None:
-        raise wrong_input("names no environment", way_out="give an id or a scenario", key="environment")
-    environment = environment_of(named, file.options if file else None)
-    if file is None:
-        file = own_training(environment)
-        environment = environment_of(named, file.options)
-    given: dict[str, Any] = {"environment": named}
-    if spec.timesteps is not None:
-        given["timesteps"] = spec.timesteps
-    return environment, with_arguments(file, given)
+    environment, file = training_of(what, spec.training)
+    return environment, with_arguments(file, {} if spec.timesteps is None else {"timesteps": spec.timesteps})
 
 
 def _plan(environment: Environment, space: TrainingSpace, spec: TrainingStudy, name: str) -> dict[str, Any]:

@@ -10,11 +10,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     PlainSerializer,
     ValidationInfo,
     WithJsonSchema,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, core_schema
 
 DRAWN = "drawn"
 """Validation context of a scenario whose fields were drawn from its variation: whole numbers are rounded."""
@@ -96,6 +98,28 @@ _MOST = 10**10
 def whole_schema(least: int, most: int = _MOST) -> WithJsonSchema:
     """Return the JSON schema of a whole number, whose bounds pydantic would not put into words that others know."""
     return WithJsonSchema({"type": "integer", "minimum": least, "maximum": most})
+
+
+class Between:
+    """A whole number within bounds that messages and JSON schemas give alike: ``Annotated[int, Between(1, 100)]``.
+
+    Bounds that are added to those of `Whole` come second: what is below both breaks the wrong one first.
+    """
+
+    def __init__(self, least: int, most: int = _MOST) -> None:
+        """Take the smallest and the largest legal number."""
+        self.least, self.most = least, most
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Let 4.0 pass for 4, and check the bounds."""
+        number = core_schema.int_schema(strict=True, ge=self.least, le=self.most)
+        return core_schema.with_info_before_validator_function(_whole, number)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Name the bounds."""
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
 
 WHOLE = BeforeValidator(_whole)

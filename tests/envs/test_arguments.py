@@ -41,6 +41,15 @@ def test_all_faults_of_a_call_come_at_once() -> None:
     assert [fault.key for fault in failure.value.faults] == ["num_envs", "threads", "render_mode", "dleay", "delay"]
 
 
+@pytest.mark.parametrize("count", [10**9, 16_385])
+def test_rows_that_no_memory_holds_are_refused_before_they_are_made(count: int) -> None:
+    with pytest.raises(InputError, match="num_envs: must be a whole number from 1 to 16,384") as failure:
+        gym.make_vec("signalstorm/AttachLteEasy-v0", num_envs=count)
+    assert [fault.key for fault in failure.value.faults] == ["num_envs"]
+    with pytest.raises(InputError, match="num_envs: must be a whole number from 1 to 16,384"):
+        StormVectorEnv("CoreStorm", "Randomised", num_envs=count)
+
+
 def test_numbers_of_numpy_will_do() -> None:
     numbers: dict[str, Any] = {"num_envs": np.int64(2), "max_episode_steps": np.int32(5), "delay": np.int8(1)}
     rows = StormVectorEnv(*EASY, **numbers)

@@ -7,7 +7,8 @@ import numpy as np
 
 from signalstorm.agents.bundle import save
 from signalstorm.agents.policy import Policy, Shape, shapes
-from signalstorm.experiments.train import environment_of, facts_of
+from signalstorm.experiments.train import facts_of
+from signalstorm.experiments.training_environment import environment_of
 from signalstorm.experiments.training_file import TrainingFile
 
 

@@ -23,7 +23,8 @@ from signalstorm.experiments import contestants, distil
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.refine import Score
-from signalstorm.experiments.train import Judgement, environment_of, facts_of
+from signalstorm.experiments.train import Judgement, facts_of
+from signalstorm.experiments.training_environment import environment_of
 from signalstorm.experiments.training_file import TrainingFile
 
 TABLE = Table(rows=(Row((Condition("failed_share", above=True, value=0.1),), 0.9), Row((), 1.3)), step_share=4.0)

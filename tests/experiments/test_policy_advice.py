@@ -19,7 +19,8 @@ from signalstorm.experiments.advise_data import read_history
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import run_loop
 from signalstorm.experiments.policy_advice import adviser, needed, policy_of
-from signalstorm.experiments.train import environment_of, facts_of
+from signalstorm.experiments.train import facts_of
+from signalstorm.experiments.training_environment import environment_of
 from signalstorm.experiments.training_file import TrainingFile
 
 EASY = load("attach-lte-easy")

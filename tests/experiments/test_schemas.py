@@ -31,6 +31,18 @@ def test_settings_know_the_knobs() -> None:
     assert set(schema("recommendation")["properties"]["recommended"]["properties"]) == set(KNOBS)
 
 
+def test_whole_numbers_have_the_bounds_that_messages_give() -> None:
+    parts = schema("study")["$defs"]
+    for part, field, least, most in (
+        ("Limits", "trials", 1, 1_000_000),
+        ("StormRange", "first", 0, 9999),
+        ("Confirmation", "held_out", 1, 10_000),
+        ("Sampler", "points", 2, 10**10),
+    ):
+        found = parts[part]["properties"][field]
+        assert (found["type"], found["minimum"], found["maximum"]) == ("integer", least, most)
+
+
 def test_times_are_a_number_or_a_pair() -> None:
     ladder = schema("scenario")["$defs"]["GprsLadder"]["properties"]
     number, pair = ladder["t3311_s"]["anyOf"]

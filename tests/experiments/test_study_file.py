@@ -47,7 +47,7 @@ def test_every_fault_is_named_with_its_line() -> None:
         ("objectives: [time, change_cost]\npruner: {kind: halving}", "cannot be pruned"),
         ("robustness: {storms: {first: 9990, count: 20}}", "must be below 10000"),
         ("robustness: {storms: {count: 4}, list: [3]}", "has both a list and a generator"),
-        ("robustness: {list: [20000]}", "10000"),
+        ("robustness: {list: [20000]}", "at most 9999"),
         ("confirmation: {storms: 4, guards: 625}", "below 20000.*come to 10004"),
         ("confirmation: {held_out: 100000000}", "10000"),
         ("constraints: {refused_share: -1}", "at least 0"),

@@ -15,7 +15,8 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments import contestants
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import run_loop
-from signalstorm.experiments.train import environment_of, own_training, train
+from signalstorm.experiments.train import train
+from signalstorm.experiments.training_environment import environment_of, own_training
 from signalstorm.experiments.training_file import TrainingFile
 
 SMALL = TrainingFile.model_validate(

@@ -14,7 +14,8 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments.contestants import laws
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import run_loop
-from signalstorm.experiments.train import environment_of, evaluations, judge, train
+from signalstorm.experiments.train import evaluations, judge, train
+from signalstorm.experiments.training_environment import environment_of
 from signalstorm.experiments.training_file import TrainingFile, parse_training
 from signalstorm.experiments.warm_start import Played, lesson_of, play_and_ask
 

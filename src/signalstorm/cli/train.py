@@ -1,5 +1,6 @@
 """``signalstorm train``: learn a policy on rows of storms."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,8 @@ from signalstorm.cli.following import following
 
 if TYPE_CHECKING:
     from signalstorm.experiments.train import Trained
+
+_log = logging.getLogger(__name__)
 
 
 def train(
@@ -48,6 +51,10 @@ def train(
         raise interrupted() from None
     output.result(result.to_json(), _text(result))
     if result.policy.rmst_s >= result.best_static.rmst_s:
+        said = (
+            "the policy is no better than the setting with which its episodes begin, %.1f s against %.1f s: exit code 1"
+        )
+        _log.warning(said, result.policy.rmst_s, result.best_static.rmst_s)
         raise typer.Exit(EXIT_REJECTED)
 
 
