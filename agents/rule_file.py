@@ -74,6 +74,8 @@ class RuleFile(Part):
     """Largest change at once, up or down, as a share of the smaller rate [share]."""
     cool_down: Annotated[Number, Field(ge=0, le=100)] = 0.0
     """Intervals after a change in which the rate is not raised; it may fall at any time [intervals]."""
+    most_per_hour: Annotated[int, Field(ge=0, le=60)] = 0
+    """Changes at most in any 60 minutes, up or down; 0: no limit."""
     distilled_from: Mapping[str, Any] | None = None
     """The policy and the storms that it was taken from, with their hashes."""
     evidence: Mapping[str, Any] | None = None
@@ -102,6 +104,7 @@ class RuleFile(Part):
             dead_band_share=self.dead_band_share,
             step_share=self.step_share,
             cool_down=self.cool_down,
+            most_per_hour=self.most_per_hour,
             rows=rows,
             floor_per_s=self.floor_per_s,
         )
@@ -115,7 +118,8 @@ def rule_file(law: Table, **known: Any) -> RuleFile:
         **known: Other fields of `RuleFile`.
     """
     rows = tuple(RowEntry(when=tuple(_entry(one) for one in row.conditions), factor=row.factor) for row in law.rows)
-    moves = {name: getattr(law, name) for name in ("floor_per_s", "dead_band_share", "step_share", "cool_down")}
+    fixed = ("floor_per_s", "dead_band_share", "step_share", "cool_down", "most_per_hour")
+    moves = {name: getattr(law, name) for name in fixed}
     return RuleFile(rows=rows, **moves, **known)
 
 

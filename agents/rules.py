@@ -73,11 +73,15 @@ class TableCard(Card):
     def decide(self, seen: Counters, setting: Mapping[str, KnobValue]) -> Decision:
         """Return the next rate; what only a person remembers is said. See ``Controller.decide``."""
         made = super().decide(seen, setting)
-        rise = made.knobs.get(GATE, 0)
-        if not self.law.cool_down or as_number(GATE, rise) <= as_number(GATE, setting.get(GATE, OFF)):
+        if GATE not in made.knobs:
             return made
-        pause = f"raise it only if the last change is more than {self.law.cool_down:g} intervals old"
-        return Decision(made.knobs, made.reason, (*made.said, pause))
+        said = []
+        rises = as_number(GATE, made.knobs[GATE]) > as_number(GATE, setting.get(GATE, OFF))
+        if self.law.cool_down and rises:
+            said.append(f"raise it only if the last change is more than {self.law.cool_down:g} intervals old")
+        if self.law.most_per_hour:
+            said.append(f"enter it only if it was changed fewer than {self.law.most_per_hour} times in the last hour")
+        return Decision(made.knobs, made.reason, (*made.said, *said))
 
 
 RULES: dict[str, Controller] = {

@@ -1,5 +1,6 @@
 """Steering many storms at once: what a hand on the knobs is, and the hand that follows a control law."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -16,6 +17,9 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.observation import Reading
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+_HOUR_S = 3600.0
 
 
 class Hand(Protocol):
@@ -104,15 +108,31 @@ class LawHand:
         self._plant = plant_of(scenario)
         self._memory = np.zeros((max(law.memory, 1), rows))
         self._since = np.full(rows, np.inf)
+        self._recent: deque[Flags] = deque()
 
     def act(self, seen: Reading, now: Mapping[str, Floats]) -> Mapping[str, Floats]:
         """See `Hand.act`."""
         value = now[self._plant.knob]
         view = self._plant.view(seen.values, value, seen.interval_s)
         rate = moved(self._law, view.rate, self._law.wanted(view, self._memory))
-        rate = np.where((rate > view.rate) & (self._since < self._law.cool_down), view.rate, rate)
+        rises = rate > view.rate
+        rate = np.where((rises & (self._since < self._law.cool_down)) | self._spent(), view.rate, rate)
         self._since = np.where(rate == view.rate, self._since + 1.0, 0.0)
+        self._remember(rate != view.rate, seen.interval_s)
         return {self._plant.knob: np.where(rate == view.rate, value, self._plant.value(rate, view))}
+
+    def _spent(self) -> Flags:
+        """Tell where no change is left of those that the law has for any hour, shape (rows,)."""
+        made = sum(self._recent, np.zeros(self._since.shape))
+        return np.asarray((made >= self._law.most_per_hour) & (self._law.most_per_hour > 0))
+
+    def _remember(self, changed: Flags, interval_s: float) -> None:
+        """Keep the changes of the intervals that lie in one hour with the next."""
+        if not self._law.most_per_hour:
+            return
+        self._recent.append(changed)
+        while len(self._recent) >= _HOUR_S / interval_s:
+            self._recent.popleft()
 
 
 def start_of(scenario: Scenario) -> Mapping[str, KnobValue]:

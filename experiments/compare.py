@@ -71,6 +71,8 @@ class Run:
     """Changes of a knob per hour of storm [1/h]."""
     dropped: Floats = field(default_factory=lambda: np.zeros(0))
     """Notifications dropped, where there are any."""
+    most_in_an_hour: Floats = field(default_factory=lambda: np.zeros(0))
+    """Largest number of changes within any hour of the storm; empty in runs that older versions kept."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the run in JSON's own types."""
@@ -229,6 +231,7 @@ class _Desk:
                 result.lost_h,
                 result.changes_per_hour,
                 dropped,
+                result.most_in_an_hour,
             )
 
         return self._kept(steering.name, storms, where, run, steering)
@@ -255,6 +258,7 @@ class _Desk:
             lost[at],
             np.zeros(best.size),
             met.outcomes.core["ddn_dropped"][at] if "ddn_dropped" in met.outcomes.core else np.zeros(0),
+            np.zeros(best.size),
         )
 
     def _told(self, runs: int) -> Callable[[int, int], None] | None:
@@ -309,6 +313,8 @@ def _row(run: Run, reference: Run, present: Run) -> dict[str, Any]:
         "improvement": paired.improvement(run.restricted_s, reference.restricted_s).to_json(),
         "worse_than_present": int(worse.sum()),
     }
+    if run.most_in_an_hour.size:
+        row["most_changes_in_an_hour"] = int(run.most_in_an_hour.max())
     if run.dropped.size:
         row["notifications_dropped"] = round(float(run.dropped.mean()), 1)
     return row

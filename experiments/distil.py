@@ -36,16 +36,17 @@ Progress = Callable[[str, int, int], None]
 
 PAGE = "rule.md"
 """The table for people."""
-MOST_CHANGES_PER_H = 12.0
+MOST_CHANGES = 12
 """Nobody enters more commands in an hour."""
 _AIM_PER_H = 11.0
-"""What is chosen keeps below that, for other storms need a few more."""
+"""Without a limit for every hour, what is chosen keeps below this on average, for other storms need a few more."""
 _LEAST_SHARE = 0.01
 """A row stands for at least this share of what the policy did."""
 _DEAD_BANDS = (0.1, 0.2, 0.25, 0.3, 0.35)
 _COOL_DOWNS = (0.0, 3.0)
 _STEP = 4.0
 """The factors of the rows hold a person back, so no step does."""
+_HOUR_MIN = 60
 _LEFT = 6
 """Candidates that stay for the second, longer look."""
 
@@ -63,6 +64,14 @@ class Samples:
 
 
 @dataclass(frozen=True)
+class Judged(Judgement):
+    """How a contestant did, and how busy a person was with it."""
+
+    most_changes_in_an_hour: int
+    """Largest number of changes within any hour of any storm."""
+
+
+@dataclass(frozen=True)
 class Distilled:
     """A rule, and how it did."""
 
@@ -70,11 +79,11 @@ class Distilled:
     """The rule."""
     folder: Path
     """Where it was written."""
-    policy: Judgement
+    policy: Judged
     """The policy, on storms that chose neither."""
-    best_static: Judgement
+    best_static: Judged
     """The setting with which loops begin, on the same storms."""
-    table: Judgement
+    table: Judged
     """The rule, on the same storms."""
 
     @property
@@ -107,6 +116,7 @@ def distil(
     *,
     out: str | os.PathLike[str] | None = None,
     rows: int = MOST_ROWS,
+    changes: int = MOST_CHANGES,
     plan: Plan | None = None,
     transfer: bool = False,
     progress: Progress | None = None,
@@ -117,6 +127,7 @@ def distil(
         policy: The folder of a bundle, or of the run that trained it.
         out: The folder for `RULE` and `PAGE`; by default that of the bundle's run.
         rows: Rows at most.
+        changes: Changes at most in any hour of any storm; 0: no such limit, but 12 per hour at most on average.
         plan: Which storms serve what.
         transfer: Whether a policy of another model will do, or of its scenario as it was before; with a warning.
         progress: Told how far it is.
@@ -127,6 +138,8 @@ def distil(
     """
     if not 1 <= rows <= MOST_ROWS:
         raise wrong_input(f"must be 1 to {MOST_ROWS}, for a person follows it", rows, file="--rows")
+    if not 0 <= changes <= _HOUR_MIN:
+        raise wrong_input(f"must be 1 to {_HOUR_MIN} per hour, or 0 for no limit", changes, file="--changes")
     learnt = _policy(policy, transfer=transfer)
     options, plan = learnt.options, plan or Plan()
     folder = Path(out) if out is not None else _home(learnt)
@@ -137,11 +150,12 @@ def distil(
     watched = _run(learnt, options, plan.learn, series=True)
     told("watch", len(plan.learn), len(plan.learn))
     samples = samples_of(watched, options.delay)
-    law = refined(choose(candidates(samples, rows), options, plan.choose, told), options, plan, told)
-    judged: list[Judgement] = []
+    tables = candidates(samples, rows, changes)
+    law = refined(choose(tables, options, plan.choose, told), options, plan, told)
+    judged: list[Judged] = []
     for steering in (learnt, Static("best-static", options.start), Lawful(law)):
         told("judge", len(judged), 3)
-        judged.append(judge(_run(steering, options, plan.judge)))
+        judged.append(_judged(_run(steering, options, plan.judge)))
     found = Distilled(rule_file(law, name="distilled", knob=options.knobs[0]), folder, *judged)
     found = replace(found, rule=_documented(found, learnt, plan))
     save(folder / RULE, found.rule)
@@ -203,12 +217,18 @@ def _sample(view: View, following: Floats, lasting: npt.NDArray[np.bool_]) -> Fl
     return np.array([*columns, target, np.maximum(asked, 0.05)])[:, kept]
 
 
-def candidates(samples: Samples, rows: int) -> list[Table]:
-    """Return tables of several lengths, each with several dead bands and pauses."""
+def candidates(samples: Samples, rows: int, most: int = 0) -> list[Table]:
+    """Return tables of several lengths, each with several dead bands and pauses.
+
+    Args:
+        samples: What the policy did.
+        rows: Rows at most.
+        most: Changes at most in any hour; 0: no limit.
+    """
     lengths = sorted({max(rows // 3, 1), max(2 * rows // 3, 1), rows})
     grown = [grow(samples.columns, samples.target, samples.weight, count, _LEAST_SHARE) for count in lengths]
     return [
-        Table(rows=tuple(found), dead_band_share=band, step_share=_STEP, cool_down=pause)
+        Table(rows=tuple(found), dead_band_share=band, step_share=_STEP, cool_down=pause, most_per_hour=most)
         for found in grown
         for band in _DEAD_BANDS
         for pause in _COOL_DOWNS
@@ -224,14 +244,14 @@ def choose(tables: Sequence[Table], options: Options, numbers: Sequence[int], to
     scores = {}
     for number, table in enumerate(tables):
         told("choose", number, len(tables) + _LEFT)
-        scores[number] = _score([judge(_run(Lawful(table), options, first))])
+        scores[number] = _score(table, judge(_run(Lawful(table), options, first)))
     left = sorted(scores, key=lambda number: scores[number])[:_LEFT]
     if not rest:
         return tables[left[0]]
     final = {}
     for done, number in enumerate(left):
         told("choose", len(tables) + done, len(tables) + _LEFT)
-        final[number] = _score([judge(_run(Lawful(tables[number]), options, rest))])
+        final[number] = _score(tables[number], judge(_run(Lawful(tables[number]), options, rest)))
     return tables[min(final, key=lambda number: final[number])]
 
 
@@ -241,7 +261,7 @@ def refined(table: Table, options: Options, plan: Plan, told: Progress) -> Table
     def cost(numbers: Sequence[int], law: Table) -> tuple[float, float]:
         judged = judge(_run(Lawful(law), options, numbers))
         # Time and service count alike, in whatever unit.
-        return max(judged.changes_per_hour - _AIM_PER_H, 0.0), judged.rmst_s * judged.lost_h
+        return _too_many(law, judged), judged.rmst_s * judged.lost_h
 
     quarter = -(-len(plan.refine) // 4)
     parts = (plan.refine[:quarter], plan.refine[quarter:])
@@ -249,10 +269,18 @@ def refined(table: Table, options: Options, plan: Plan, told: Progress) -> Table
     return min(path, key=partial(cost, plan.choose))
 
 
-def _score(judged: Sequence[Judgement]) -> tuple[float, float]:
+def _score(table: Table, judged: Judgement) -> tuple[float, float]:
     """Return what is to be small: first the changes beyond what is aimed at, then the time."""
-    changes = float(np.mean([one.changes_per_hour for one in judged]))
-    return max(changes - _AIM_PER_H, 0.0), float(np.mean([one.rmst_s for one in judged]))
+    return _too_many(table, judged), judged.rmst_s
+
+
+def _too_many(table: Table, judged: Judgement) -> float:
+    """Return the changes per hour beyond what is aimed at: none where the table itself keeps it so."""
+    return 0.0 if table.most_per_hour else max(judged.changes_per_hour - _AIM_PER_H, 0.0)
+
+
+def _judged(result: LoopResult) -> Judged:
+    return Judged(**vars(judge(result)), most_changes_in_an_hour=round(float(result.most_in_an_hour.max())))
 
 
 def _documented(found: Distilled, learnt: Learnt, plan: Plan) -> RuleFile:
@@ -309,15 +337,21 @@ def page(rule: RuleFile) -> str:
 
 def pause_lines(law: Table) -> list[str]:
     """Return what is to be said of the pause after a change; nothing where there is none."""
-    if not law.cool_down:
-        return []
-    return [f"After a change the rate is not raised for {law.cool_down:g} intervals; it may be lowered at any time."]
+    lines = []
+    if law.cool_down:
+        lines += [
+            f"After a change the rate is not raised for {law.cool_down:g} intervals; it may be lowered at any time."
+        ]
+    if law.most_per_hour:
+        lines += [f"It is changed at most {law.most_per_hour} times in any 60 minutes."]
+    return lines
 
 
 def _evidence_lines(evidence: Mapping[str, Any]) -> list[str]:
     first, beyond = evidence["storms"]
     rows = [
-        f"| {name} | {one['rmst_s'] / 60.0:.1f} min | {one['lost_h']:.4f} h | {one['changes_per_hour']:.1f} |"
+        f"| {name} | {one['rmst_s'] / 60.0:.1f} min | {one['lost_h']:.4f} h | {one['changes_per_hour']:.1f} "
+        f"| {one.get('most_changes_in_an_hour', '')} |"
         for name, one in (
             ("best static setting", evidence["best_static"]),
             ("policy", evidence["policy"]),
@@ -329,7 +363,7 @@ def _evidence_lines(evidence: Mapping[str, Any]) -> list[str]:
     return [
         f"On storms {first} to {beyond - 1}, which chose nothing of it. {said}",
         "",
-        "| | restricted mean time | service lost per subscriber | changes per hour |",
-        "|---|---|---|---|",
+        "| | restricted mean time | service lost per subscriber | changes per hour | most in any hour |",
+        "|---|---|---|---|---|",
         *rows,
     ]

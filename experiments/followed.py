@@ -6,6 +6,8 @@ from pathlib import Path
 
 from signalstorm.agents import rule_file
 from signalstorm.agents.base import ACCEPTS, ADMITTED, CONGESTED, FAILURES, REQUESTS, Counters, Decision
+from signalstorm.agents.laws.base import LIMITING
+from signalstorm.agents.laws.rates import ConstantGain
 from signalstorm.agents.laws.table import Table
 from signalstorm.agents.rules import GATE, RULES, Card, TableCard
 from signalstorm.envs.model.errors import wrong_input
@@ -23,12 +25,21 @@ _NAMES = {
     "alarms": CONGESTED,
 }
 
+_OF_EVERY_LAW = ("dead_band_share", "step_share", "cool_down", "most_per_hour")
+"""Parameters that the lines below the table say."""
+OFFERED = "constant-gain"
+"""The rule of a runbook where nobody names one and the run has none: one line, and nothing to remember."""
+NONE = "none"
+"""What is named for a runbook without a rule."""
+
 
 def find(named: str | None, recommendation: Path, *, transfer: bool = False) -> Followed | None:
-    """Return the rule of a name or a file, or the one that lies beside a recommendation; None if there is none.
+    """Return the rule of a name or a file; without one that of the run, or else the simplest one for a gate.
+
+    None where `NONE` is named, or nothing is and the recommended setting has no gate's rate for a rule to move.
 
     Args:
-        named: A name from `RULES`, a file, or None.
+        named: A name from `RULES`, a file, `NONE`, or None.
         recommendation: The file, or the folder of its run.
         transfer: Whether a rule that was distilled on another scenario will do, with a warning.
 
@@ -36,13 +47,15 @@ def find(named: str | None, recommendation: Path, *, transfer: bool = False) -> 
         InputError: If there is no such rule, its file is wrong, it is not of the gate, or, without `transfer`, was
             distilled on another scenario than the recommendation's.
     """
+    if named == NONE:
+        return None
     if named in RULES:
         card = RULES[named]
         return _followed(named, card) if isinstance(card, Card) else None
     if named is None:
         path = (recommendation if recommendation.is_dir() else recommendation.parent) / rule_file.RULE
         if not path.is_file():
-            return None
+            return _offered(recommendation)
     else:
         path = Path(named)
         if not path.exists() and path.suffix not in (".yaml", ".yml"):
@@ -51,7 +64,7 @@ def find(named: str | None, recommendation: Path, *, transfer: bool = False) -> 
     found = rule_file.load(path)
     if found.knob != GATE:
         if named is None:
-            return None
+            return _offered(recommendation)
         rule = f"must be of {GATE}, the gate's rate"
         raise wrong_input(rule, found.knob, "run it with evaluate or compare", file=named, key="knob")
     file = rule_file.file_of(path)
@@ -62,6 +75,13 @@ def find(named: str | None, recommendation: Path, *, transfer: bool = False) -> 
         if origin is not None:
             origin.warn()
     return _followed(str(path), TableCard(found.law, origin=origin), found)
+
+
+def _offered(recommendation: Path) -> Followed | None:
+    """Return the simplest rule where the recommended setting has a gate's rate to move, else None."""
+    card = RULES[OFFERED]
+    gated = isinstance(load(recommendation).recommended.get(GATE), int | float)
+    return _followed(OFFERED, card) if gated and isinstance(card, Card) else None
 
 
 def _followed(named: str, card: Card, file: rule_file.RuleFile | None = None) -> Followed:
@@ -77,6 +97,7 @@ def _followed(named: str, card: Card, file: rule_file.RuleFile | None = None) ->
         law.dead_band_share,
         law.step_share,
         law.cool_down,
+        law.most_per_hour,
         lambda seen, setting: _plain(decide(seen, setting)),
         dict(file.distilled_from or {}) if file else {},
         dict(file.evidence or {}) if file else {},
@@ -99,12 +120,16 @@ def _table(card: Card) -> Iterator[str]:
         return
     yield "| row | if | then |"
     yield "|---|---|---|"
-    if card.closing == card.opening:
-        yield f"| 1 | always | {card.closing} |"
+    if isinstance(law, ConstantGain):
+        limit = (
+            f"no alarm is up, at most {law.healthy_share:.0%} of the attempts fail, and less than {LIMITING:.0%} of the"
+        )
+        yield f"| 1 | {limit} gate's rate passes it, which is above the rate of row 2 | leave it |"
+        yield f"| 2 | otherwise | gate's rate = {law.gain:g} x attach accepts per second of the last interval |"
     else:
         yield from _rows(card)
     yield ""
-    own = [field.name for field in fields(law) if field.name not in ("dead_band_share", "step_share", "cool_down")]
+    own = [field.name for field in fields(law) if field.name not in _OF_EVERY_LAW]
     yield f"`{card.name}`: " + ", ".join(f"{name} {getattr(law, name):g}" for name in own) + "."
 
 

@@ -71,6 +71,15 @@ class LoopResult:
         return np.asarray(counted.sum(axis=0) / hours)
 
     @property
+    def most_in_an_hour(self) -> Floats:
+        """Largest number of changes within any hour until each storm was over, shape (rows,)."""
+        counted = np.cumsum(self.changed & self._lasting, axis=0, dtype=np.float64)
+        hour = max(round(3600.0 / self.interval_s), 1)
+        before = np.zeros_like(counted)
+        before[hour:] = counted[:-hour]
+        return np.asarray((counted - before).max(axis=0, initial=0.0))
+
+    @property
     def _ends_s(self) -> Floats:
         return np.arange(1, len(self.changed) + 1, dtype=np.float64) * self.interval_s
 

@@ -28,6 +28,8 @@ class Law(ABC):
     """Largest change in one interval, up or down, as a share of the smaller of the two rates [share]."""
     cool_down: float = 0.0
     """Intervals after a change in which the rate is not raised again; it may fall at any time [intervals]."""
+    most_per_hour: int = 0
+    """Changes at most in any 60 minutes, up or down; 0: no limit."""
 
     name: ClassVar[str]
     """The name by which commands call it."""

@@ -40,6 +40,8 @@ class Followed:
     """Largest change at once [share]."""
     cool_down: float
     """Intervals after a change in which the rate is not raised [intervals]."""
+    most_per_hour: int
+    """Changes at most in any 60 minutes; 0: no limit."""
     decide: Decide
     """The rule at work."""
     distilled_from: Mapping[str, Any] = field(default_factory=dict)
@@ -81,6 +83,8 @@ def section(rule: Followed, source: Source, release: Release, names: Mapping[str
     yield f"  {rule.dead_band_share:.0%} or less, and change by no more than a factor of {1.0 + rule.step_share:g}."
     if rule.cool_down:
         yield f"- After a change do not raise the rate for {rule.cool_down:g} intervals; lower it at any time."
+    if rule.most_per_hour:
+        yield f"- Change it at most {rule.most_per_hour} times in any 60 minutes: note the time of each change."
     yield "- A counter is missing: take its last value. All are: change nothing."
     yield f"- Stop after {_CALM_INTERVALS} intervals without alarm and without failures, requests as on any day, and"
     yield "  put back the rate under *What to do*. Stop, too, if nothing gets better: see *How to tell that it works*."
@@ -98,7 +102,7 @@ def _origin(rule: Followed, source: Source) -> Iterator[str]:
         yield f"Distilled from a policy for `{_safe(scenario)}`; this page is for `{_safe(here)}`."
     evidence = rule.evidence
     if not evidence:
-        yield "How it does beside a setting that nobody changes was not measured."
+        yield "Not measured on this scenario: how it does here beside a setting that nobody changes is not known."
         yield ""
         return
     try:

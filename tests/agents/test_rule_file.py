@@ -23,6 +23,7 @@ LAW = Table(
     dead_band_share=0.2,
     step_share=4.0,
     cool_down=3.0,
+    most_per_hour=12,
 )
 
 

@@ -38,6 +38,21 @@ def test_without_a_pause_it_follows_the_law_each_time() -> None:
         assert rate[0] == pytest.approx(expected)
 
 
+def test_in_no_hour_are_there_more_changes_than_the_law_has() -> None:
+    """A gate that fails at random asks for a change in nearly every minute; each storm has three of them an hour."""
+    hand = LawHand(Aimd(increase_per_s=20.0, decrease=0.5, most_per_hour=3), LAB, 5)
+    chance = np.random.default_rng(0)
+    rates = [np.full(5, 400.0)]
+    for _ in range(200):
+        seen = reading(rates[-1], chance.random(5) < 0.3)
+        rates.append(np.asarray(hand.act(seen, {"nop_rate": rates[-1]})["nop_rate"]))
+    changed = np.diff(np.array(rates), axis=0) != 0.0
+    in_an_hour = np.array([changed[first : first + 60].sum(axis=0) for first in range(len(changed))])
+    assert in_an_hour.max() == 3
+    assert changed.sum(axis=0).min() >= 9  # an hour after each of them there is room for another
+    np.testing.assert_array_equal(np.flatnonzero(changed[:, 0])[:4], [0, 1, 2, 60])
+
+
 def test_names_and_starts() -> None:
     assert Lawful(Aimd()).name == "aimd"
     assert Lawful(Aimd()).start(LAB) == {}

@@ -179,13 +179,16 @@ def test_an_unknown_rule() -> None:
 
 def test_a_table_from_a_file(tmp_path: Path) -> None:
     alarm = Condition("failed_share", above=True, value=0.1)
-    table = Table(rows=(Row((alarm,), 0.9), Row((), 1.2)), dead_band_share=0.05, step_share=4.0, cool_down=3.0)
+    table = Table(
+        rows=(Row((alarm,), 0.9), Row((), 1.2)), dead_band_share=0.05, step_share=4.0, cool_down=3.0, most_per_hour=12
+    )
     save(tmp_path / "rule.yaml", rule_file(table))
     failing = Counters(60.0, 60.0, dict(zip(SEEN, (900.0, 400.0, 300.0, 100.0, 0.0), strict=True)))
     advice = advise(LAB, [failing], str(tmp_path / "rule.yaml"), {"nop_rate": 400})
     assert advice.decision.knobs == {"nop_rate": 270}
     assert "row 1, if share of failed attempts above 10 %" in advice.decision.reason
     assert not any("raise" in sentence for sentence in advice.decision.said)
+    assert "enter it only if it was changed fewer than 12 times in the last hour" in advice.decision.said
     calm = Counters(60.0, 60.0, dict(zip(SEEN, (900.0, 400.0, 400.0, 0.0, 0.0), strict=True)))
     advice = advise(LAB, [calm], str(tmp_path / "rule.yaml"), {"nop_rate": 400})
     assert advice.decision.knobs == {"nop_rate": 480}

@@ -54,7 +54,14 @@ def test_figures_of_a_row() -> None:
     runs = (
         Run("present", np.array([100.0, 100.0]), np.zeros(2), np.array([1.0, 3.0]), np.zeros(2)),
         Run("best-static", np.array([50.0, 70.0]), np.ones(2), np.array([0.5, 0.5]), np.zeros(2)),
-        Run("law", np.array([30.0, 102.5]), np.ones(2), np.array([0.25, 0.25]), np.array([6.0, 12.0])),
+        Run(
+            "law",
+            np.array([30.0, 102.5]),
+            np.ones(2),
+            np.array([0.25, 0.25]),
+            np.array([6.0, 12.0]),
+            most_in_an_hour=np.array([9.0, 14.0]),
+        ),
     )
     row = Comparison(SCENARIO, (20_000, 20_001), runs).rows()[2]
     assert row["restricted_mean_s"][0] == pytest.approx(66.25)
@@ -64,6 +71,7 @@ def test_figures_of_a_row() -> None:
     assert row["improvement"][0] == 0.5
     assert row["worse_than_present"] == 1
     assert row["changes_per_hour"] == 9.0
+    assert row["most_changes_in_an_hour"] == 14
     assert row["converged_share"] == 1.0
 
 

@@ -85,7 +85,10 @@ def test_a_constant_policy_becomes_its_constant(policy: Path, tmp_path: Path) ->
     assert rule.evidence["storms"] == [10_010, 10_014]
     assert rule.evidence["rule"] == vars(found.table)
     assert list(dict.fromkeys(stages)) == ["watch", "choose", "refine", "judge"]
+    assert rule.most_per_hour == 12
+    assert rule.evidence["rule"]["most_changes_in_an_hour"] <= 12
     text = (tmp_path / "rule.md").read_text()
+    assert "It is changed at most 12 times in any 60 minutes." in text
     assert "| this rule |" in text
     assert f"changes of {rule.dead_band_share:.0%} or" in text
     # It takes part wherever a controller does, and does there what was judged.
@@ -151,11 +154,31 @@ def test_more_changes_than_a_person_enters_outweigh_what_they_gain(monkeypatch: 
     assert distil.refined(path[0], environment_of("AttachLteEasy").options, PLAN, lambda *_: None) == path[0]
 
 
+def test_a_table_that_keeps_its_changes_few_needs_no_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = [Table(dead_band_share=band, most_per_hour=12) for band in (0.3, 0.1)]
+    monkeypatch.setattr(distil, "_run", lambda steering, *_: steering.law.dead_band_share)
+    monkeypatch.setattr(distil, "judge", lambda band: Judgement(band, 1.0, 1.0, 1.2 / band))
+    monkeypatch.setattr(distil, "refine", lambda *_: path)
+    assert distil.refined(path[0], environment_of("AttachLteEasy").options, PLAN, lambda *_: None) == path[1]
+
+
+def test_candidates_have_the_limit_that_is_asked_for() -> None:
+    columns = {name: np.linspace(0.0, 1.0, 8) for name in ("failed_share", "alarms")}
+    samples = distil.Samples(columns, np.linspace(-0.1, 0.2, 8), np.ones(8))
+    for most in (0, 12):
+        tables = distil.candidates(samples, 4, most)
+        assert {table.most_per_hour for table in tables} == {most}
+        assert all(len(table.rows) <= 4 and not table.rows[-1].conditions for table in tables)
+        assert len({table.dead_band_share for table in tables}) > 1
+
+
 def test_what_cannot_be_distilled(tmp_path: Path, policy: Path) -> None:
     with pytest.raises(InputError, match="holds no policy"):
         distil.distil(tmp_path)
     with pytest.raises(InputError, match="1 to 12"):
         distil.distil(policy, rows=13)
+    with pytest.raises(InputError, match="1 to 60 per hour, or 0 for no limit"):
+        distil.distil(policy, changes=-1)
 
 
 def test_rules_of_another_knob_are_refused(tmp_path: Path) -> None:

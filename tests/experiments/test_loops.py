@@ -1,6 +1,8 @@
 """Closed loops over many storms: as a single loop does it, row by row, with delay, interval and changes as asked."""
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from signalstorm.envs.model.scenario_file import load
 from signalstorm.envs.observation import ACCEPTS, Reading
 from signalstorm.experiments.closed_loop import run
 from signalstorm.experiments.evaluate import StormSet, evaluate
-from signalstorm.experiments.loops import Knobs, run_loop
+from signalstorm.experiments.loops import Knobs, LoopResult, run_loop
 
 LAB = load("lab-pcrf").with_fields(
     {
@@ -99,6 +101,18 @@ def test_changes_count_until_the_storm_is_over() -> None:
     expected = np.floor(over / 2.0)
     np.testing.assert_allclose(made.changes, expected, atol=1)
     np.testing.assert_allclose(made.changes_per_hour, made.changes / over * 3600.0)
+
+
+def test_the_busiest_hour_may_begin_at_any_change_and_ends_with_the_storm() -> None:
+    changed = np.zeros((150, 3), bool)
+    changed[[0, 30, 59, 60, 61, 120], 0] = True
+    changed[[10, 80, 149], 1] = True
+    changed[[10, 80, 82, 84], 2] = True
+    storms = StormSet(LAB.with_fields({"horizon_s": 9000.0}), (0, 1, 2), vary=False)
+    outcomes = SimpleNamespace(convergence_time_s=np.array([np.nan, np.nan, 82 * 60.0]))
+    made = LoopResult(storms, cast(Any, outcomes), changed, 60.0)
+    # The first storm's hours begin in minutes 0 (3 changes: 0, 30, 59), 30 (30, 59, 60, 61); the third ends in between.
+    np.testing.assert_array_equal(made.most_in_an_hour, [4, 1, 1])
 
 
 def test_values_become_legal() -> None:

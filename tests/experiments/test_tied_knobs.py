@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
@@ -68,7 +68,7 @@ def test_a_knob_searched_alone_is_always_legal_and_set_as_drawn(scenario: str, k
 
 
 @given(st.data())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])  # spaces are built in between
 def test_every_point_over_one_or_two_knobs_is_legal(data: st.DataObject) -> None:
     scenario = _load(data.draw(st.sampled_from(scenario_file.list_names()).filter(lambda name: movable(_load(name)))))
     knobs = data.draw(st.lists(st.sampled_from(movable(scenario)), min_size=1, max_size=2, unique=True))

@@ -20,6 +20,12 @@ def distil(
         Path | None, typer.Option(help="The folder for rule.yaml and rule.md. [default: that of the run]")
     ] = None,
     rows: Annotated[int, typer.Option(metavar="N", help="Rows at most, 1 to 12.")] = 12,
+    changes: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Changes at most in any hour of any storm, 1 to 60; 0: no limit, 12 per hour on average."
+        ),
+    ] = 12,
     transfer: Transfer = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -27,15 +33,15 @@ def distil(
 ) -> None:
     """Turn a policy into an ordered table of thresholds, over counters on an operator's screen, and say what it costs.
 
-    Watches the policy on training storms, fits a small tree, picks its length, dead band and pause on choice storms so
-    that a person enters at most 12 changes per hour, and moves its numbers one by one where storms then end sooner.
+    Watches the policy on training storms, fits a small tree, picks its length, dead band and pause on choice storms,
+    and moves its numbers one by one where storms then end sooner. In no hour does a person enter more than 12 changes.
     Writes rule.yaml, which evaluate, compare, advise and the runbook take, and rule.md, the table for people.
     """
     from signalstorm.experiments.distil import distil as run
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
     with following(quiet=quiet) as (progress, _):
-        found = run(policy, out=out, rows=rows, transfer=transfer, progress=progress)
+        found = run(policy, out=out, rows=rows, changes=changes, transfer=transfer, progress=progress)
     output.result(found.to_json(), _text(found))
 
 
