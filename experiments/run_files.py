@@ -83,18 +83,20 @@ def write_exports(folder: RunFolder, record: Recommendation) -> None:
     if record.changed and record.never_worse:
         agent = any(KNOBS[name].element == "dra" for name in record.recommended)
         targets = ("staros", "json", "runbook", *(("vdra",) if agent else ()))
-        _call("signalstorm.experiments.export", "write", folder.path, folder.path, targets=targets)
+        rule = _call("signalstorm.experiments.followed", "find", None, folder.path)
+        _call("signalstorm.experiments.export", "write", folder.path, folder.path, targets=targets, rule=rule)
     _call("signalstorm.experiments.report", "write_report", folder.path)
 
 
-def _call(module: str, name: str, *arguments: Any, **options: Any) -> None:
+def _call(module: str, name: str, *arguments: Any, **options: Any) -> Any:
     function = getattr(import_module(module), name, None)
     if function is None:
-        return
+        return None
     try:
-        function(*arguments, **options)
+        return function(*arguments, **options)
     except SignalstormError as error:
         _log.warning("%s", error)
+        return None
 
 
 def _joined(times: Iterable[float | None]) -> str:

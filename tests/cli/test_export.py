@@ -32,6 +32,7 @@ def test_export_prints_no_command_of_a_file_that_it_did_not_write(run: Run, fold
     code, out, _ = run("export", folder, "--target", "runbook", "--out", folder / "out")
     assert code == EXIT_OK
     assert out.splitlines() == [f"wrote {folder / 'out' / 'runbook.md'}"]
+    assert "## Move the gate once a minute" in (folder / "out" / "runbook.md").read_text()
 
 
 def test_export_for_machines_goes_where_it_is_told(run: Run, folder: Path) -> None:

@@ -41,6 +41,7 @@ def test_all_scenarios_get_one_setting_that_is_worse_in_none(both: tuple[tuple[R
         for name in OUTPUTS:
             assert (folder / record.scenario.name / name).exists()
         assert load(folder / record.scenario.name).override == record.override
+        assert "## Move the gate once a minute" in (folder / record.scenario.name / "runbook.md").read_text()
 
 
 def test_the_same_call_returns_what_is_there(both: tuple[tuple[Recommendation, ...], Path], tmp_path: Path) -> None:

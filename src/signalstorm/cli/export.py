@@ -43,7 +43,8 @@ def export(
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="The rule that the runbook offers first, such as constant-gain. [default: the run's rule.yaml]",
+            help="The rule that the runbook offers first, such as constant-gain; none: no rule. [default: the run's "
+            "rule.yaml, or constant-gain where there is a gate]",
         ),
     ] = None,
     force: Annotated[

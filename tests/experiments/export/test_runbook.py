@@ -89,8 +89,6 @@ def test_a_rule_comes_before_the_setting(tmp_path: Path) -> None:
 
 def test_the_rule_of_the_run_is_found(tmp_path: Path) -> None:
     (tmp_path / "recommendation.json").write_text(json.dumps(recommendation()))
-    write(tmp_path, tmp_path, ["runbook"], rule=find(None, tmp_path))
-    assert "once a minute" not in (tmp_path / "runbook.md").read_text()
     evidence = {
         "storms": [15_000, 15_064],
         **{
@@ -112,6 +110,44 @@ def test_the_rule_of_the_run_is_found(tmp_path: Path) -> None:
     rule_file.save(tmp_path / "rule.yaml", own)
     write(tmp_path, tmp_path, ["runbook"], rule=find(None, tmp_path))
     assert "## Best: move the gate" in (tmp_path / "runbook.md").read_text()
+
+
+def test_without_a_name_the_simplest_rule_for_a_gate_comes_first(tmp_path: Path) -> None:
+    file = tmp_path / "recommendation.json"
+    file.write_text(json.dumps(recommendation()))
+    write(file, tmp_path, ["runbook"], rule=find(None, file))
+    text = (tmp_path / "runbook.md").read_text()
+    heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert heads[:3] == ["When", "Move the gate once a minute", "What to do"]
+    assert "| 2 | otherwise | gate's rate = 1.1 x attach accepts per second of the last interval |" in text
+    assert "gain 1.1, floor_per_s 50" in text
+    assert "Not measured on this scenario" in text
+    assert "--rule constant-gain" in text
+    assert find("none", file) is None
+
+
+def test_where_nothing_sets_a_rate_no_rule_is_offered(tmp_path: Path) -> None:
+    file = tmp_path / "recommendation.json"
+    made = recommendation()
+    made["recommended"] |= {"nop_rate": "off"}
+    made["recommended"].pop("nop_queue", None)
+    file.write_text(json.dumps(made))
+    assert find(None, file) is None
+
+
+def test_a_rule_of_another_knob_in_the_run_is_not_of_the_gate(tmp_path: Path) -> None:
+    (tmp_path / "recommendation.json").write_text(json.dumps(recommendation()))
+    rule_file.save(tmp_path / "rule.yaml", rule_file.rule_file(TABLE, knob="dra_ccr_i_limit_per_s"))
+    offered = find(None, tmp_path)
+    assert offered is not None
+    assert offered.name == "constant-gain"
+
+
+def test_a_limit_for_any_hour_is_said(tmp_path: Path) -> None:
+    rule_file.save(tmp_path / "mine.yaml", rule_file.rule_file(replace(TABLE, most_per_hour=12)))
+    made = source.read(recommendation())
+    text = runbook.files(made, releases.UNKNOWN, {}, find(str(tmp_path / "mine.yaml"), tmp_path))[runbook.FILE]
+    assert "- Change it at most 12 times in any 60 minutes: note the time of each change." in text
 
 
 def test_a_rule_by_its_name(tmp_path: Path) -> None:
@@ -166,10 +202,9 @@ def test_the_command_of_a_rule_can_be_copied(tmp_path: Path) -> None:
     text = runbook.files(made, releases.UNKNOWN, {}, find("constant-gain", tmp_path))[runbook.FILE]
     command = "signalstorm advise scenario.yaml --counters latest.csv --rule constant-gain --set nop_rate=60"
     assert f"`{command}`, scenario.yaml from the folder of the run" in text
-    assert "| 1 | always | let through what is completed, times a constant |" in text
-    assert "| 2 |" not in text
+    assert "gate's rate = 1.1 x attach accepts per second" in text
     assert "| 2 | otherwise | " in "\n".join(find("rate-matching", tmp_path).table)  # type: ignore[union-attr]
-    assert "How it does beside a setting that nobody changes was not measured." in text
+    assert "Not measured on this scenario" in text
     content = recommendation()
     content["scenario"] |= {"name": "lab-pcrf", "hash": load("lab-pcrf").hash()}
     packaged = runbook.files(source.read(content), releases.UNKNOWN, {})[runbook.FILE]
