@@ -149,7 +149,7 @@ def _loaded(scenario: str | os.PathLike[str] | Scenario) -> Scenario:
 
 def _of_family(family: Family, variant: str, scenario: str | os.PathLike[str] | Scenario | None) -> Options:
     """Return the options of a variant of a family."""
-    named = {"Easy": family.easy, "Randomised": family.randomised, "BrokenKnob": family.randomised}
+    named = {"Easy": family.easy, "Randomised": family.randomised, "BrokenKnob": family.broken}
     chosen = _loaded(scenario or named.get(variant, family.scenario))
     return _varied(_of_scenario(chosen), variant)
 

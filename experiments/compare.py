@@ -29,6 +29,7 @@ from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments import contestants, paired
 from signalstorm.experiments.contestants import BEST, PRESENT
 from signalstorm.experiments.drawn_scenario import scenario_of
+from signalstorm.experiments.effects import Answer, answer, effect
 from signalstorm.experiments.evaluate import StormSet, evaluate
 from signalstorm.experiments.loops import run_loop
 from signalstorm.experiments.recommendation import digest
@@ -115,8 +116,17 @@ class Comparison:
         reference, present = self.of(BEST, variant), self.of(PRESENT, variant)
         return [_row(run, reference, present) for run in runs]
 
+    @property
+    def answer(self) -> Answer | None:
+        """Whether any contestant helps beside the present setting; None if nobody else took part."""
+        present = self.of(PRESENT)
+        others = [run for run in self.runs if run is not present]
+        effects = [effect(x.name, x.restricted_s, x.lost_h, present.restricted_s, present.lost_h) for x in others]
+        return answer(effects, sum(bool(run.changes_per_hour.any()) for run in others)) if effects else None
+
     def to_json(self) -> dict[str, Any]:
         """Return everything in JSON's own types; times in seconds, intervals as [value, low, high]."""
+        found = self.answer
         return {
             "scenario": self.scenario.name,
             "scenario_hash": self.scenario.hash(),
@@ -128,6 +138,7 @@ class Comparison:
             "start": dict(start_of(self.scenario)),
             "coverage": paired.COVERAGE,
             "contestants": self.rows(),
+            "answer": None if found is None else found.to_json(),
             "beyond": {variant: self.rows(variant) for variant in self.beyond},
             "left_out": dict(self.left_out),
             "learnt": [origin.to_json() for origin in self.learnt],

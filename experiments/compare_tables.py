@@ -32,7 +32,7 @@ _HEAD = (
 def text(comparison: Comparison) -> str:
     """Return the comparison as a table for a terminal."""
     record = comparison.to_json()
-    parts = [_headline(record), "", *_aligned([_HEAD, *_cells(record["contestants"])])]
+    parts = [_headline(record), "", *_aligned([_HEAD, *_cells(record["contestants"])]), *_answer(record)]
     for variant, rows in record["beyond"].items():
         parts += ["", f"beyond the variation: {variant}", *_aligned([_HEAD, *_cells(rows)])]
     parts += ["", *(f"{name} does not apply: {reason}" for name, reason in record["left_out"].items())]
@@ -63,7 +63,7 @@ def _transferred(comparison: Comparison) -> list[str]:
 
 def _section(comparison: Comparison, record: Mapping[str, Any], heading: str) -> Iterator[str]:
     """Yield the tables of a comparison, and who does not take part."""
-    yield from (*_table(record["contestants"]), "", _legend(record), "")
+    yield from (*_table(record["contestants"]), *_answer(record), "", _legend(record), "")
     if transferred := _transferred(comparison):
         yield from (*(f"* {sentence}" for sentence in transferred), "")
     if record["beyond"]:
@@ -106,6 +106,12 @@ def _headline(record: Mapping[str, Any]) -> str:
         f"{record['scenario']}: {storms['count']} held-out storms from {storms['first']} on, the same for all; "
         f"T is restricted to {record['horizon_s'] / 60:.0f} min; loops set {knobs} every {record['interval_s']:g} s"
     )
+
+
+def _answer(record: Mapping[str, Any]) -> list[str]:
+    """Return what is to be said where no contestant helps, below an empty line."""
+    found = record["answer"]
+    return ["", found["sentence"]] if found and found["sentence"] else []
 
 
 def _legend(record: Mapping[str, Any]) -> str:

@@ -12,11 +12,11 @@ from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.metrics import Outcomes, watched_s
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_core_events import StallEvent
+from signalstorm.experiments.can_help import moving_cannot_help
 from signalstorm.experiments.core_diagnosis import diagnose_core, instants
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.link_diagnosis import diagnose_links
 from signalstorm.experiments.room import gate_and_calm
-from signalstorm.experiments.stuck_links import stuck_links
 
 _MUCH = 0.05
 """Share of wasted work, or of storms, worth a sentence."""
@@ -43,7 +43,7 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         *_acknowledgements(setting),
         *diagnose_core(scenario, setting, outcomes),
         *cannot_help(storms, setting),
-        *stuck_links(storms, setting, outcomes),
+        *moving_cannot_help(storms, setting, outcomes),
     ]
 
 

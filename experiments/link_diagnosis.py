@@ -12,8 +12,9 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import LinkEvent
 from signalstorm.experiments.core_diagnosis import LASTING, instants
 from signalstorm.experiments.patience import endurance
-from signalstorm.experiments.stuck_links import PINNED_SHARE
 
+PINNED_SHARE = 0.7
+"""A link congested for more than this share of the run does not recover by itself."""
 _BUSY = 0.5
 """A congested link that sent this share of what it could was overloaded; no closed window was the reason."""
 _LOADED = 0.8

@@ -73,6 +73,11 @@ class SimulationResult:
     def _bounds_s(self) -> Floats:
         return self.storms.bounds_under(self.setting)
 
+    @cached_property
+    def diagnosis(self) -> tuple[str, ...]:
+        """What bounds the storms, and where knobs cannot help, in sentences; loops may be tried on them for that."""
+        return tuple(diagnose(self.storms, self.setting, self.outcomes))
+
     def to_json(self) -> dict[str, Any]:
         """Return the result in JSON's own types: medians over storms, Kaplan-Meier percentiles of T."""
         o, scenario = self.outcomes, self.scenario
@@ -137,7 +142,7 @@ class SimulationResult:
                 }
                 for name in o.offered
             },
-            "diagnosis": diagnose(self.storms, self.setting, self.outcomes),
+            "diagnosis": list(self.diagnosis),
         }
 
     def _spread(self, times: Floats) -> dict[str, float | None] | None:

@@ -23,9 +23,12 @@ from signalstorm.agents.steering import Static, Steering
 from signalstorm.envs.loop import Loop
 from signalstorm.envs.model import scenario_file, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, RunError, wrong_input
+from signalstorm.envs.model.knobs import resolve
 from signalstorm.envs.model.metrics import outcomes
 from signalstorm.envs.model.wording import installing
 from signalstorm.envs.options import Options
+from signalstorm.experiments.can_help import Without, loops_tried
+from signalstorm.experiments.effects import Answer, answer, effect
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.run_folder import RunFolder, installed_versions, model_hash
@@ -85,12 +88,16 @@ class Trained:
     """The present setting on the same storms."""
     best_static: Judgement
     """The setting with which episodes begin, on the same storms."""
+    answer: Answer | None = None
+    """Whether anything helps beside the present setting, loops tried for the purpose among it; None if it does."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it in JSON's own types."""
-        plain = {name: value for name, value in vars(self).items() if not isinstance(value, Judgement)}
-        judged = {name: vars(value) for name, value in vars(self).items() if isinstance(value, Judgement)}
-        return {**plain, "folder": str(self.folder), **judged}
+        told = {name: value for name, value in vars(self).items() if name != "answer"}
+        plain = {name: value for name, value in told.items() if not isinstance(value, Judgement)}
+        judged = {name: vars(value) for name, value in told.items() if isinstance(value, Judgement)}
+        found = None if self.answer is None else self.answer.to_json()
+        return {**plain, "folder": str(self.folder), **judged, "answer": found}
 
 
 def train(
@@ -311,16 +318,35 @@ class _Training:
 
     def _result(self, learner: "Learner") -> Trained:
         options = self._options
-        present = judge(run_loop_of(Static("present"), self._storms, options))
+        now = run_loop_of(Static("present"), self._storms, options)
+        present = judge(now)
         static = judge(run_loop_of(Static("best-static", options.start), self._storms, options))
         if self._best is None:
             raise RunError("the training ended before its first evaluation")
         result = Trained(
             self._environment.name, self._run.path, learner.steps, round(self._spent, 3), len(self._storms.numbers),
-            self._best, present, static,
+            self._best, present, static, self._answer(now, static),
         )  # fmt: skip
         self._run.write_json(RESULT, result.to_json())
         return result
+
+    def _answer(self, now: LoopResult, static: Judgement) -> Answer | None:
+        """Try loops where neither the policy nor the start is any better than the present setting."""
+        policy, present = self._best or static, judge(now)
+        effects = [
+            effect(name, *map(np.array, ([one.rmst_s], [one.lost_h], [present.rmst_s], [present.lost_h])))
+            for name, one in (("policy", policy), ("best-static", static))
+        ]
+        if any(one.helps for one in effects):
+            return None
+        setting = resolve(self._options.start, self._options.scenario)
+        loops = 1
+        for one in loops_tried(Without(self._storms, now.outcomes), setting):
+            effects.append(one)
+            loops += 1
+            if one.helps:
+                return None
+        return answer(effects, loops)
 
 
 def evaluations(folder: Path) -> list[Judgement]:

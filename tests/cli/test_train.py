@@ -40,8 +40,8 @@ def test_exit_code_1_says_why(run: Run, monkeypatch: pytest.MonkeyPatch, policy_
     pytest.importorskip("gymnasium")
     from signalstorm.experiments.train import Judgement, Trained
 
-    judged = [Judgement(time_s, 0.1, 1.0, 2.0) for time_s in (policy_s, 120.0, 100.0)]
-    trained = Trained("attach-lte-easy", Path("run"), 128, 1.0, 4, *judged)
+    policy, present, static = (Judgement(time_s, 0.1, 1.0, 2.0) for time_s in (policy_s, 120.0, 100.0))
+    trained = Trained("attach-lte-easy", Path("run"), 128, 1.0, 4, policy, present, static)
     monkeypatch.setitem(sys.modules, "signalstorm.experiments.train", SimpleNamespace(train=lambda *_, **__: trained))
     found, out, err = run("train", "AttachLteEasy", "--json", "-q")
     assert found == code

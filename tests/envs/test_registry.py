@@ -31,6 +31,9 @@ def test_variants_differ_as_they_say() -> None:
     assert easy.interval_steps <= 40
     broken = options_of("IncidentSgsn", "BrokenKnob")
     assert broken.start["rto_max_ms"] == 60_000
+    assert (broken.knobs, broken.action_mode, broken.vary) == (("nop_rate",), "ratio", True)
+    given = options_of("IncidentSgsn", "BrokenKnob", scenario="incident-2014-randomised")
+    assert given.start == {**options_of("IncidentSgsn", "Randomised").start, "rto_max_ms": 60_000}
     assert options_of("IncidentSgsn", "Discrete").action_mode == "discrete"
 
 

@@ -75,6 +75,21 @@ def test_figures_of_a_row() -> None:
     assert row["converged_share"] == 1.0
 
 
+def test_whether_anything_helps(found: Comparison) -> None:
+    assert found.to_json()["answer"]["cannot_help"] is False
+    assert "cannot help" not in compare_tables.text(found)
+    zeros, ones = np.zeros(2), np.ones(2)
+    moving = [Run(name, 98.0 * ones, zeros, ones, 3.0 * ones) for name in ("a", "b", "c")]
+    runs = (Run("present", 100.0 * ones, zeros, ones, zeros), Run("best-static", 102.0 * ones, zeros, ones, zeros))
+    stuck = Comparison(SCENARIO, (20_000, 20_001), (*runs, *moving))
+    assert stuck.answer is not None
+    assert (stuck.answer.tried, stuck.answer.loops, stuck.answer.cannot_help) == (4, 3, True)
+    for page in (compare_tables.text(stuck), compare_tables.markdown(stuck)):
+        assert "cannot help: none of the 4 contestants beside the present setting" in page
+    assert stuck.to_json()["answer"]["nearest"] == {"name": "a", "time_ratio": 0.98, "lost_ratio": 1.0}
+    assert Comparison(SCENARIO, (20_000, 20_001), runs[:1]).answer is None
+
+
 def test_files(found: Comparison, tmp_path: Path) -> None:
     compare_tables.write(found, tmp_path)
     record = json.loads((tmp_path / "compare.json").read_text())

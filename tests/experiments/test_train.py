@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from signalstorm.agents.bundle import load
+from signalstorm.cli.train import _text
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import InputError
 from signalstorm.experiments import contestants
@@ -147,3 +148,13 @@ def test_a_run_without_a_whole_policy_says_what_is_missing(tmp_path: Path) -> No
         file.unlink()
     with pytest.raises(InputError, match="a training without a policy"):
         contestants.find(tmp_path, scenario)
+
+
+def test_a_training_that_cannot_help_says_so(tmp_path: Path) -> None:
+    result = train("IncidentSgsnBrokenKnob", training=SMALL, timesteps=128, out=tmp_path)
+    assert result.answer is not None
+    assert result.answer.cannot_help
+    assert result.answer.loops >= 6
+    record = json.loads((tmp_path / "result.json").read_text())
+    assert record["answer"]["sentence"].startswith("cannot help: none of the ")
+    assert _text(result).count("cannot help: ") == 1

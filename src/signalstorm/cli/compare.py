@@ -41,6 +41,8 @@ def evaluate(
     Controllers: present, vendor-default, vendor-advice, vendor-advice-mean, best-static, staged-release, aimd,
     dra-bands, ddn-additive, doic-loss, doic-rate, sip-rate, codel, dagor, breakwater, pid, constant-gain,
     rate-matching, clairvoyant; those that do not apply to a scenario's knob say why.
+
+    Below the table stands `cannot help` where none of them shortens the mean time or the hours lost by more than 5 %.
     """
     from signalstorm.experiments import contestants
     from signalstorm.experiments.drawn_scenario import scenario_of
@@ -79,8 +81,9 @@ def compare(
 ) -> None:
     """Compare the present setting, vendor advice, rules, the best static setting and two yardsticks on the same storms.
 
-    The storms are held out: nothing was chosen or tuned on them. With --out the same command goes on where it was
-    interrupted.
+    The storms are held out: nothing was chosen or tuned on them. Below the table stands `cannot help` where no
+    contestant shortens the mean time or the hours lost by more than 5 %. With --out the same command goes on where it
+    was interrupted.
 
     --all trains the policies of runs/NAME-0 that are not there yet, and writes one page with the tables of all
     comparisons, results.md, below --out (by default runs/compare).

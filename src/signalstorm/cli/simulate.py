@@ -50,6 +50,9 @@ def simulate(
 ) -> None:
     """Simulate a scenario's storms under the present setting, or a changed one.
 
+    Where most storms are not over within the horizon and the scenario has a loop, fixed values and loops are tried on
+    up to 16 of them; if none helps, the diagnosis says `cannot help`.
+
     Exit code 0 whether or not the storms converge; 2 for wrong input.
     """
     from signalstorm.experiments.simulate import simulate as run

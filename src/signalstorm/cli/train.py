@@ -37,7 +37,8 @@ def train(
 
     Interrupt it at any time: the same command goes on where it stopped. The folder gets the policy (safetensors and
     JSON), its evaluations, and curves for TensorBoard. Exit code 1 if the policy is no better than the setting with
-    which its episodes begin.
+    which its episodes begin; if neither of the two helps beside the present one, loops are tried, and if none
+    of them does either, the result says `cannot help`.
     """
     from signalstorm.experiments.train import train as run
 
@@ -78,6 +79,7 @@ def _text(result: "Trained") -> str:
             f"judged on {result.judged_storms} storms that it never saw but that chose it",
             "",
             *table,
+            *(["", result.answer.sentence] if result.answer is not None else []),
             "",
             f"the policy is in {result.folder / 'policy'}; signalstorm compare shows it on held-out storms",
         ]
