@@ -58,12 +58,13 @@ class Answer:
         """The answer in words; empty where something helps."""
         if self.nearest.helps:
             return ""
+        moving = f", {self.loops} of which move a knob while the storm goes on," if self.cannot_help else ""
         none = (
-            f"none of the {self.tried} contestants beside the present setting shortens the mean time or the hours lost "
-            f"by more than {THRESHOLD:.0%} (nearest {self.nearest.words})"
+            f"none of the {self.tried} contestants beside the present setting{moving} shortens the mean time or the "
+            f"hours lost by more than {THRESHOLD:.0%} (nearest {self.nearest.words})"
         )
         if self.cannot_help:
-            return f"cannot help: {none}, {self.loops} of which move a knob while the storm goes on"
+            return f"cannot help: {none}"
         return f"no help so far: {none}; too few of them move a knob while the storm goes on to say that none can"
 
     def to_json(self) -> dict[str, Any]:
