@@ -19,6 +19,7 @@ from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecMonitor
 
 from signalstorm.agents.policy import ActionKind, Policy, Shape
+from signalstorm.envs.model.errors import RunError
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.sb3 import KPIS, StormVecEnv
 
@@ -91,11 +92,30 @@ class Learner:
         ended = self.model.ep_info_buffer
         return float(np.mean([episode["r"] for episode in ended])) if ended else math.nan
 
+    @property
+    def sound(self) -> bool:
+        """Whether every weight is a finite number."""
+        return all(bool(torch.isfinite(weights).all()) for weights in self.model.policy.parameters())
+
     def learn(self, watch: Watch) -> None:
-        """Train until the steps are used up, or until the watch says so."""
+        """Train until the steps are used up, or until the watch says so.
+
+        Raises:
+            RunError: If the weights are no finite numbers any more.
+        """
         left = self.total - self.steps
-        if left > 0:
+        if left <= 0:
+            return
+        try:
             self.model.learn(left, callback=_Callback(self, watch), reset_num_timesteps=False, log_interval=1)
+        except ValueError:  # what the library says of actions that are no numbers
+            if self.sound:
+                raise
+        if not self.sound:
+            raise RunError(
+                f"the training has diverged: at step {self.steps} weights are no finite numbers any more. Train with a "
+                "lower learning_rate, log_std, value or reward_scale; a policy judged before stays in the folder."
+            )
 
     def log(self, values: Mapping[str, float]) -> None:
         """Keep figures for TensorBoard, written with the library's own after the update."""

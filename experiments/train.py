@@ -235,7 +235,8 @@ class _Training:
             self._spent += time.monotonic() - self._since
             self._judge(learner)
         finally:
-            self._keep(learner)
+            if learner.sound:
+                self._keep(learner)
 
     def _warm_up(self, learner: "Learner") -> None:
         """Fit the policy to a law if the training says so; what is cut short begins again, the same as before."""

@@ -42,9 +42,9 @@ class Learning(Part):
     """Steps of a minibatch, at least 2; must divide steps x rows; by default the largest up to 2,048 that does."""
     epochs: Annotated[int, Between(1, 1000)] = 6
     """Passes over the steps of an update."""
-    learning_rate: Positive = 5e-4
+    learning_rate: Annotated[Number, Field(gt=0, le=1)] = 5e-4
     """Learning rate at the start; it falls linearly."""
-    learning_rate_end: Annotated[Number, Field(ge=0)] = 0.0
+    learning_rate_end: Annotated[Number, Field(ge=0, le=1)] = 0.0
     """Learning rate at the end."""
     gamma: Share = 0.99
     """Discount per step."""
@@ -60,7 +60,7 @@ class Learning(Part):
     """Norm at which gradients are clipped."""
     hidden: Annotated[tuple[Units, ...], Field(max_length=MOST_LAYERS)] = (64, 64)
     """Units of the hidden layers, of policy and critic alike; there may be none."""
-    log_std: Number = -0.7
+    log_std: Annotated[Number, Field(ge=-20, le=5)] = -0.7
     """Logarithm of the exploration's deviation at the start."""
     lstm: Units = 64
     """Units of the recurrent layer."""

@@ -1,5 +1,6 @@
 """Learning in small; skipped where its extra is not installed."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from signalstorm.agents.ppo import Hyperparameters, Learner, Watch
+from signalstorm.envs.model.errors import RunError
 from signalstorm.envs.sb3 import make_sb3_vec
 
 SMALL = Hyperparameters(steps=8, batch_size=32, epochs=2)
@@ -34,6 +36,18 @@ def test_a_policy_without_the_library_does_the_same(tmp_path: Path) -> None:
     expected, _ = one.model.predict(x, deterministic=True)
     np.testing.assert_allclose(one.policy().act(x)[0], expected, atol=1e-5)
     assert list((tmp_path / "board").glob("events*"))
+    one.close()
+
+
+@pytest.mark.parametrize("steps", [64, 192])
+def test_weights_that_are_no_numbers_end_a_training(steps: int) -> None:
+    rows = make_sb3_vec("AttachLteEasy", num_envs=8, max_episode_steps=6)
+    one = Learner(rows, replace(SMALL, learning_rate=1e30, learning_rate_end=1e30), 3, steps)
+    assert one.sound
+    # Whether the library stumbles over its next action, or the last update has spoilt them.
+    with pytest.raises(RunError, match="the training has diverged: at step 64 weights are no finite numbers"):
+        one.learn(Watch(lambda it: True))
+    assert not one.sound
     one.close()
 
 

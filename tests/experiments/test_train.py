@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("sb3_contrib")
@@ -12,7 +13,7 @@ pytest.importorskip("sb3_contrib")
 from signalstorm.agents.bundle import load
 from signalstorm.cli.train import _text
 from signalstorm.envs.model import scenario_file
-from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.errors import InputError, RunError
 from signalstorm.experiments import contestants
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import run_loop
@@ -76,6 +77,18 @@ def test_a_folder_keeps_to_its_training(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "other" / "recommendation.json").write_text("{}")
     with pytest.raises(InputError, match="holds another run"):
         train(training=SMALL, out=tmp_path / "other")
+
+
+def test_a_training_that_diverges_says_so_and_keeps_no_checkpoint_of_it(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    plain = SMALL.model_dump(mode="json")
+    plain["learning"] |= {"value": 1e300}
+    with pytest.raises(RunError, match=r"the training has diverged: at step 128 .* lower learning_rate"):
+        train(training=TrainingFile.model_validate(plain), out=tmp_path)
+    # What was judged before the update that spoilt it is still there, and whole.
+    for name in ("checkpoint.safetensors", "policy/policy.safetensors"):
+        assert all(np.isfinite(weights).all() for weights in load_file(tmp_path / name).values())
 
 
 def test_environments_find_their_trainings() -> None:

@@ -70,6 +70,8 @@ def test_a_batch_size_that_nothing_legal_follows_is_asked_for() -> None:
             "warm_start.storms",
             "rounds x storms must be at most 20,000",
         ),
+        ("learning: {learning_rate: 1000}", "learning.learning_rate", "must be at most 1,"),
+        ("learning: {log_std: 100}", "learning.log_std", "must be at most 5,"),
         ("timesteps: -5", "timesteps", "must be at least 1,"),
         ("timesteps: 0", "timesteps", "must be at least 1,"),
         ("warm_start: {law: pid, rounds: -1}", "warm_start.rounds", "must be at least 1,"),
