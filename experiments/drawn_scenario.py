@@ -3,14 +3,11 @@
 from signalstorm.envs.families import FAMILIES
 from signalstorm.envs.model.errors import wrong_input
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.options import Options
 from signalstorm.envs.registry import options_of, resolve_id
 
 
 def scenario_of(what: str) -> Scenario:
     """Return the scenario of a comparison: one by its name or path, or that of an environment on drawn storms.
-
-    An environment whose episodes begin with another setting than the scenario's loop lends it that setting.
 
     Args:
         what: A scenario's name or path, or an environment's id.
@@ -26,12 +23,4 @@ def scenario_of(what: str) -> Scenario:
     if not options.vary or loop is None:
         rule = "a comparison needs an environment on storms that are drawn"
         raise wrong_input(rule, what, f"such as {family}Randomised, or the name of a scenario", key="--scenario")
-    return lent(options)
-
-
-def lent(options: Options) -> Scenario:
-    """Return the scenario of an environment, with the setting with which its episodes begin as that of loops."""
-    loop = options.scenario.loop
-    if loop is None or options.start == loop.start:
-        return options.scenario
-    return options.scenario.model_copy(update={"loop": loop.model_copy(update={"start": dict(options.start)})})
+    return options.scenario

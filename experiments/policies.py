@@ -15,7 +15,6 @@ from signalstorm.envs.model.parameters import setting_matrix
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.options import Options
 from signalstorm.envs.registry import options_of
-from signalstorm.experiments.drawn_scenario import lent
 from signalstorm.experiments.run_folder import model_hash
 
 TRAINING = "training.yaml"
@@ -47,7 +46,7 @@ def find_policy(thing: str, scenario: Scenario | None, *, transfer: bool = False
 
 def _fitting(bundle: Bundle, name: str, scenario: Scenario | None, *, transfer: bool) -> Learnt:
     """Return a policy that is what it takes to be run, or refuse it."""
-    basis = None if scenario is None else basis_of(scenario.name, _known_hash(bundle, scenario))
+    basis = None if scenario is None else basis_of(scenario.name, scenario.hash())
     try:
         learnt = Learnt(bundle, options_for(bundle, scenario), name)
         played = learnt.options.scenario
@@ -72,18 +71,6 @@ def basis_of(name: str, scenario_hash: str) -> dict[str, str]:
         scenario_hash: The scenario's hash.
     """
     return dict(zip(BASIS, (name, scenario_hash, model_hash()), strict=True))
-
-
-def _known_hash(bundle: Bundle, scenario: Scenario) -> str:
-    """Return a scenario's hash as a training on it has it: an environment may have lent it another start of loops."""
-    found, trained = scenario.hash(), bundle.facts.get("scenario_hash")
-    if found == trained or scenario.loop is None:
-        return found
-    try:
-        own = options_for(bundle, None)
-    except InputError:
-        return found
-    return own.scenario.hash() if lent(own).hash() == found else found
 
 
 def find_rule(thing: str, scenario: Scenario, *, transfer: bool = False) -> Lawful | None:

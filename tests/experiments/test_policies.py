@@ -131,15 +131,15 @@ def test_variants_of_the_scenario_itself_need_no_leave(own: Path, caplog: pytest
     assert not [record for record in caplog.records if record.levelno == logging.WARNING]
 
 
-def test_an_environment_that_begins_otherwise_is_still_its_own(tmp_path: Path) -> None:
-    broken = save_policy(tmp_path / "broken", "IncidentSgsnBrokenKnob")
-    found = contestants.find(broken, scenario_of("IncidentSgsnBrokenKnob"))
+@pytest.mark.parametrize("environment", ["IncidentSgsnBrokenKnob", "IncidentSgsnRandomised", "CoreStormEasy"])
+def test_a_policy_is_at_home_in_its_environment(tmp_path: Path, environment: str) -> None:
+    folder = save_policy(tmp_path, environment)
+    found = contestants.find(folder, scenario_of(environment))
     assert isinstance(found, Learnt)
-    assert found.start(EASY)["rto_max_ms"] == 60_000
-    whole = save_policy(tmp_path / "whole", "IncidentSgsnRandomised")
-    contestants.find(whole, scenario_of("IncidentSgsnRandomised"))
-    with pytest.raises(InputError, match="scenario was incident-2014-randomised"):
-        contestants.find(whole, scenario_of("IncidentSgsnBrokenKnob"))
+    assert found.origin is not None
+    assert found.origin.differs == {}
+    with pytest.raises(InputError, match="scenario was"):
+        contestants.find(folder, scenario_of("IncidentSgsnEasy"))
 
 
 def test_all_policies_are_looked_at_before_one_is_trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
