@@ -87,13 +87,16 @@ def _overload(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Ou
     carried = float(np.median(rates[short])) / messages
     if whole_run < _LOADED * carried:
         return
-    said = f"overload: the links carry about {carried:.0f} attaches/s, {messages} messages each"
+    always = bool(short.all())
+    while_ = "" if always else f" for {short.mean():.0%} of the run"
+    said = f"overload: the links carry about {carried:.0f} attaches/s{while_}, {messages} messages each"
     if scenario.topology.gate is None:
         yield f"{said}, and up to {peak:,.0f}/s come in, as there is no gate"
     elif isinstance(setting.get("nop_rate"), str):
         yield f"{said}, the gate is off and lets up to {peak:,.0f}/s through: set nop_rate below what they carry"
     elif carried <= KNOBS["nop_rate"].low:
-        yield f"{said}, the gate lets {peak:,.0f}/s through, and no legal nop_rate is below that: add links"
+        way_out = ": add links" if always else ""
+        yield f"{said}, the gate lets {peak:,.0f}/s through, and no legal nop_rate is below that{way_out}"
     else:
         yield f"{said}, the gate lets {peak:,.0f}/s through: lower nop_rate"
 

@@ -50,7 +50,20 @@ def test_links_with_room_for_what_the_gate_lets_through_are_not_overloaded() -> 
 def test_no_gate_is_advised_below_the_least_that_is_legal() -> None:
     text = said(short(rate_per_s=90.0), QUICK)
     assert "carry about 44 attaches/s" in text
+    assert "no legal nop_rate is below that: add links" in text
+
+
+def test_a_slow_down_that_pins_links_is_no_reason_to_add_links() -> None:
+    """Peers that take 20 messages/s for three minutes of ten; the links stay congested after it."""
+    slow = [
+        {"kind": "capacity", "target": stp, "time_s": time_s, "value": value}
+        for stp in ("stp1", "stp2")
+        for time_s, value in ((60.0, 20.0), (240.0, 5000.0))
+    ]
+    text = said(short(rate_per_s=5000.0).with_fields({"timeline": slow}))
+    assert re.search(r"the links carry about 10 attaches/s for (29|30|31)% of the run, 4 messages each", text)
     assert "no legal nop_rate is below that" in text
+    assert "add links" not in text
 
 
 def test_a_time_out_at_the_acknowledgement_delay_is_named() -> None:
