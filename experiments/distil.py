@@ -36,10 +36,9 @@ Progress = Callable[[str, int, int], None]
 
 PAGE = "rule.md"
 """The table for people."""
-MOST_CHANGES = 12
-"""Nobody enters more commands in an hour."""
 _AIM_PER_H = 11.0
-"""Without a limit for every hour, what is chosen keeps below this on average, for other storms need a few more."""
+"""Nobody enters more than 12 commands in an hour. Without a limit for every hour, what is chosen keeps below this on
+average, for other storms need a few more."""
 _LEAST_SHARE = 0.01
 """A row stands for at least this share of what the policy did."""
 _DEAD_BANDS = (0.1, 0.2, 0.25, 0.3, 0.35)
@@ -116,7 +115,7 @@ def distil(
     *,
     out: str | os.PathLike[str] | None = None,
     rows: int = MOST_ROWS,
-    changes: int = MOST_CHANGES,
+    changes: int = 0,
     plan: Plan | None = None,
     transfer: bool = False,
     progress: Progress | None = None,

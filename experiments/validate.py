@@ -30,6 +30,7 @@ from signalstorm.experiments.imports import text
 from signalstorm.experiments.imports.present import present
 from signalstorm.experiments.recommendation import FILE, Recommendation, load
 from signalstorm.experiments.run_files import SEEDS, TRIALS
+from signalstorm.experiments.search_space import SearchSpace
 from signalstorm.experiments.storm_sets import plain_times
 
 DRIFT = 1e-6
@@ -296,12 +297,16 @@ def _picked(rows: Sequence[Mapping[str, str]], count: int) -> list[Mapping[str, 
 
 
 def _setting(row: Mapping[str, str], scenario: Scenario, folder: Path) -> dict[str, KnobValue]:
-    """Return what a trial overrode: the study's knobs, the queue in the form of the command."""
+    """Return what a trial overrode: the study's knobs and what followed, the queue in the form of the command."""
     if row["present"] == "True":
         return {}
     data, _, _ = yaml_lines.read((folder / "study.yaml").read_text("utf-8"))
     names = ["nop_queue" if name == "nop_queue_wait_s" else name for name in data["knobs"]]
     values = {name: yaml_lines.read_value(row[name]) for name in names if row.get(name)}
+    in_force = resolve({}, scenario)
+    followed = {name: row[name] for name in SearchSpace(scenario, tuple(data["knobs"])).followers if row.get(name)}
+    found = {name: yaml_lines.read_value(text) for name, text in followed.items()}
+    values |= {name: value for name, value in found.items() if value != in_force.get(name)}
     if values.get("nop_rate") is False:
         values["nop_rate"] = "off"
     queue = values.get("nop_queue")

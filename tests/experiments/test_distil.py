@@ -73,7 +73,9 @@ def test_what_is_seen_is_paired_with_the_rate_set_next() -> None:
 
 def test_a_constant_policy_becomes_its_constant(policy: Path, tmp_path: Path) -> None:
     stages: list[str] = []
-    found = distil.distil(policy, out=tmp_path, rows=4, plan=PLAN, progress=lambda stage, *_: stages.append(stage))
+    found = distil.distil(
+        policy, out=tmp_path, rows=4, changes=12, plan=PLAN, progress=lambda stage, *_: stages.append(stage)
+    )
     rule = rule_file.load(tmp_path)
     assert rule == found.rule
     assert 1 <= len(rule.rows) <= 4

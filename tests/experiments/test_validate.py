@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from signalstorm.envs.model.errors import InputError
+from signalstorm.envs.model.scenario_file import load as load_scenario
 from signalstorm.experiments.recommendation import Recommendation, load, save
+from signalstorm.experiments.search_space import search_space
 from signalstorm.experiments.tune import tune
-from signalstorm.experiments.validate import Validation, validate
+from signalstorm.experiments.validate import Validation, _setting, validate
 from tests.experiments.tuning import KNOBS, SMALL, busy_scenario
 
 
@@ -164,3 +166,13 @@ def test_missing_files_and_another_scenario(run: Path) -> None:
     (run / "scenario.yaml").unlink()
     with pytest.raises(InputError, match="Give the scenario with --scenario"):
         validate(run)
+
+
+@pytest.mark.parametrize("point", [{"rto_max_ms": 500}, {"rto_max_ms": 2800}, {"rto_max_ms": 60_000}])
+def test_what_followed_in_a_trial_is_simulated_again(tmp_path: Path, point: dict[str, int]) -> None:
+    """RTO-min, RTO-initial and the retransmissions go with RTO-max, so a trial's row means all of them."""
+    space = search_space(load_scenario("incident-2014"), ["rto_max_ms"])
+    (tmp_path / "study.yaml").write_text("knobs: [rto_max_ms]\n")
+    setting = space.setting(point)
+    row = {name: str(value) for name, value in space.identity(setting).items()} | {"present": "False"}
+    assert dict(_setting(row, space.scenario, tmp_path)) == dict(setting)
