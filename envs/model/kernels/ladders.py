@@ -150,28 +150,35 @@ def _any(payload, first, last, d, tile):
 
 @njit(error_model="numpy")
 def refuse(base, plan, start, step, tile):
-    """Send the refused handsets of the payload at ``start`` on their way: the next try counts from the refusal."""
-    cohorts = plan[P_COHORTS]
-    payload = block(base, start, cohorts + 1, tile)
-    proc = area(base, plan, P_PROC, 0, cohorts, tile)
-    classes = plan[P_CLASSES]
+    """Send the refused handsets of the payload at ``start`` on their way: the next try counts from the refusal.
+
+    How often a handset has sent within the attempt makes no difference, so first all sends are added up. Spends the
+    payload.
+    """
+    attempts = plan[P_ATTEMPTS]
+    used = cohorts_in_use(base, plan, tile)
+    payload = block(base, start, plan[P_COHORTS] + 1, tile)
+    proc = area(base, plan, P_PROC, 0, plan[P_COHORTS], tile)
+    for i in range(used * len(tile)):
+        n = max(payload[0, i], 0.0)
+        payload[0, i] = n
+        proc[0, i] -= n
+    for before in range(attempts, used, attempts):
+        add_rows(payload, 0, payload, before, attempts, tile)
     if plan[P_UNIFORM]:
         _refuse_all(base, plan, payload, step, tile)
         return
-    for group in range(sends_in_use(base, plan, tile) * classes):
-        before = group // classes * plan[P_ATTEMPTS]
-        c = group % classes
+    for c in range(plan[P_CLASSES]):
         parameters = area(base, plan, P_CLASS, c * C_COUNT * len(tile), C_COUNT, tile)
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1
         limited = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_LIMITED]
-        for k in range(before + first, before + last + 1):
-            target = k - before + limited
+        for k in range(first, last + 1):
+            target = k + limited
             for b in range(len(tile)):
                 n = payload[k, b]
                 if n <= 0.0:
                     continue
-                proc[k, b] -= n
                 if target > last:
                     low = int(parameters[C_REFUSED_LONG_LOW, b])
                     high = int(parameters[C_REFUSED_LONG_HIGH, b])
@@ -184,19 +191,7 @@ def refuse(base, plan, start, step, tile):
 
 @njit(error_model="numpy")
 def _refuse_all(base, plan, payload, step, tile):
-    """Do as `refuse` does where all storms have the same timers; spends the payload.
-
-    How often a handset has sent within the attempt makes no difference, so first all sends are added up.
-    """
-    attempts = plan[P_ATTEMPTS]
-    used = cohorts_in_use(base, plan, tile)
-    proc = area(base, plan, P_PROC, 0, plan[P_COHORTS], tile)
-    for i in range(used * len(tile)):
-        n = max(payload[0, i], 0.0)
-        payload[0, i] = n
-        proc[0, i] -= n
-    for before in range(attempts, used, attempts):
-        add_rows(payload, 0, payload, before, attempts, tile)
+    """Let the refused wait where all storms have the same timers; their sends are added up."""
     for c in range(plan[P_CLASSES]):
         first = plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_FIRST]
         last = first + plan[plan[P_CLASS_TABLE] + c * PC_COUNT + PC_ATTEMPTS] - 1

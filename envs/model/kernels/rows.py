@@ -26,21 +26,35 @@ def add_rows(to, into, rows, first, count, tile):
 
 @njit(inline="always")
 def add_up(rows, count, into, row, tile):
-    """Add the first ``count`` rows up, into one row."""
+    """Add the first ``count`` rows up, into one row.
+
+    What is left over after whole blocks is a block as well, so rows of zeros beyond ``count`` would change nothing: how
+    many rows are in use depends on the other storms of a tile.
+    """
     whole = count - count % _BLOCK
     if len(tile) == 1:
         total = 0.0
         for k in range(0, whole, _BLOCK):
             total += (((rows[k, 0] + rows[k + 1, 0]) + rows[k + 2, 0]) + rows[k + 3, 0]) + rows[k + 4, 0]
+        left = 0.0
         for k in range(whole, count):
-            total += rows[k, 0]
-        into[row, 0] = total
+            left += rows[k, 0]
+        into[row, 0] = total + left
         return
     for b in range(len(tile)):
         into[row, b] = 0.0
     for k in range(0, whole, _BLOCK):
         for b in range(len(tile)):
             into[row, b] += (((rows[k, b] + rows[k + 1, b]) + rows[k + 2, b]) + rows[k + 3, b]) + rows[k + 4, b]
-    for k in range(whole, count):
+    if count - whole == 1:
         for b in range(len(tile)):
-            into[row, b] += rows[k, b]
+            into[row, b] += rows[whole, b]
+    elif count - whole == 2:
+        for b in range(len(tile)):
+            into[row, b] += rows[whole, b] + rows[whole + 1, b]
+    elif count - whole == 3:
+        for b in range(len(tile)):
+            into[row, b] += (rows[whole, b] + rows[whole + 1, b]) + rows[whole + 2, b]
+    elif count - whole == 4:
+        for b in range(len(tile)):
+            into[row, b] += ((rows[whole, b] + rows[whole + 1, b]) + rows[whole + 2, b]) + rows[whole + 3, b]

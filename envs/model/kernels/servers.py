@@ -36,6 +36,7 @@ from signalstorm.envs.model.kernels.layout import (
     Q_BURST,
     Q_COUNT,
     Q_DRAW,
+    Q_EXPIRED,
     Q_FOREIGN,
     Q_FOREIGN_IN,
     Q_IN,
@@ -59,6 +60,7 @@ from signalstorm.envs.model.kernels.layout import (
 )
 from signalstorm.envs.model.kernels.memory import area, block
 from signalstorm.envs.model.kernels.queue import advance, collect
+from signalstorm.envs.model.kernels.rows import add_rows
 
 
 @njit(error_model="numpy")
@@ -221,12 +223,25 @@ def _delay(base, plan, at, lost, step, tile):
     delay = block(base, plan[at + PS_DELAY], (mask + 1) * 2 * payload, tile)
     out = block(base, plan[at + PS_OUT], 2 * payload, tile)
     inflow = block(base, plan[at + PS_INFLOW], payload, tile)
+    expired = 0
+    unlike = 0
     for b in range(len(tile)):
-        answer = ((step + int(q[Q_LATENCY, b])) & mask) * 2 * payload
-        failure = ((step + int(q[Q_TIMER, b] - q[Q_PATIENCE, b])) & mask) * 2 * payload + payload
-        for k in range(payload):
-            delay[answer + k, b] += out[k, b]
-            delay[failure + k, b] += out[payload + k, b]
+        expired += q[Q_EXPIRED, b] > 0.0
+        unlike += q[Q_LATENCY, b] != q[Q_LATENCY, 0]
+        unlike += q[Q_TIMER, b] - q[Q_PATIENCE, b] != q[Q_TIMER, 0] - q[Q_PATIENCE, 0]
+    if unlike == 0:
+        answer = ((step + int(q[Q_LATENCY, 0])) & mask) * 2 * payload
+        failure = ((step + int(q[Q_TIMER, 0] - q[Q_PATIENCE, 0])) & mask) * 2 * payload + payload
+        add_rows(delay, answer, out, 0, payload, tile)
+        if expired > 0:
+            add_rows(delay, failure, out, payload, payload, tile)
+    else:
+        for b in range(len(tile)):
+            answer = ((step + int(q[Q_LATENCY, b])) & mask) * 2 * payload
+            failure = ((step + int(q[Q_TIMER, b] - q[Q_PATIENCE, b])) & mask) * 2 * payload + payload
+            for k in range(payload):
+                delay[answer + k, b] += out[k, b]
+                delay[failure + k, b] += out[payload + k, b]
     if lost > 0:
         for b in range(len(tile)):
             failure = ((step + int(q[Q_TIMER, b])) & mask) * 2 * payload + payload

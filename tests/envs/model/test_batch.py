@@ -78,6 +78,24 @@ def test_a_row_is_the_storm_alone(name: str) -> None:
         assert_same([array[..., row : row + 1] for array in bits(together)], bits(single))
 
 
+@pytest.mark.parametrize("attempts", [5, 4])
+def test_a_row_is_the_storm_alone_where_storms_draw_timers_of_their_own(attempts: int) -> None:
+    """A storm alone has the same timers as all others of its batch; handsets repeat their requests."""
+    nominal = load("incident-2014-randomised")
+    limits = {f"subscribers.{group.name}.ladder.attempt_limit": attempts for group in nominal.subscribers}
+    scenario = nominal.with_fields(limits)
+    drawn = [storm(scenario, number, vary=True) for number in range(100, 132)]
+    matrix = setting_matrix([{"nop_action": "reject-congestion"}], scenario)
+    together = Batch(drawn, range(100, 132), matrix, rows=(np.arange(32), np.zeros(32)), record_s=60.0)
+    together.run()
+    assert len({str(each.subscribers[0].ladder) for each in drawn}) == 32
+    for row in (0, 7, 31):
+        single = Batch([drawn[row]], [100 + row], matrix, record_s=60.0)
+        single.run()
+        assert single.counters()[layout.K_REFUSED_CONGESTION, 0] > 0.0
+        assert_same([array[..., row : row + 1] for array in bits(together)], bits(single))
+
+
 def test_neighbours_and_position_change_nothing() -> None:
     """The same storm under the same setting in row 5 among others, and in row 40 among itself."""
     scenario = load("lab-pcrf")

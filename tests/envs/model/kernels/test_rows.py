@@ -32,6 +32,16 @@ def _run(data: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
     return memory
 
 
+@pytest.mark.parametrize("count", range(ROWS))
+def test_rows_of_zeros_beyond_change_no_bit_of_a_sum(count: int) -> None:
+    """Other storms of a tile may use more rows than a storm alone."""
+    data = np.random.default_rng(count).exponential(10.0 ** np.arange(ROWS)[:, None] / 1e6, (ROWS, 8))
+    data[count:] = 0.0
+    for width in (1, 8):
+        part = data[:, :width].copy()
+        np.testing.assert_array_equal(_run(part, count)[ROWS], _run(part, ROWS)[ROWS])
+
+
 @pytest.mark.parametrize("count", [0, 3, 5, 12, ROWS])
 def test_rows_add_up_alone_as_they_do_among_many(count: int) -> None:
     data = np.random.default_rng(count).exponential(10.0 ** np.arange(ROWS)[:, None] / 1e6, (ROWS, 8))
