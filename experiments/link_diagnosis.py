@@ -1,6 +1,6 @@
 """Diagnosis of signalling links, in words: overloaded ones, stalled peers, paths that die unnoticed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.metrics import Outcomes
 from signalstorm.envs.model.procedures import PROCEDURES
 from signalstorm.envs.model.scenario import Scenario
-from signalstorm.envs.model.scenario_events import LinkEvent
+from signalstorm.envs.model.scenario_events import CapacityEvent, LinkEvent
 from signalstorm.experiments.core_diagnosis import LASTING, instants
 from signalstorm.experiments.patience import endurance
 
@@ -35,6 +35,7 @@ def diagnose_links(scenario: Scenario, setting: Mapping[str, KnobValue], outcome
         if float(np.median(seconds)) > PINNED_SHARE * scenario.horizon_s
     ]
     yield from _out_of_service(scenario)
+    yield from _held_up(scenario, setting, outcomes, pinned)
     if pinned:
         yield from _overload(scenario, setting, outcomes)
         yield from _stalled(scenario, setting, outcomes, pinned)
@@ -66,6 +67,44 @@ def _outages(scenario: Scenario, link: str) -> list[str]:
             continue
         if event.kind == "link_down":
             since = event.time_s if since is None and event.noticed else since
+        elif since is not None:
+            times.append(f"from {since:g} s to {event.time_s:g} s")
+            since = None
+    return times if since is None else [*times, f"from {since:g} s to the end"]
+
+
+def _held_up(
+    scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes, pinned: Collection[str]
+) -> Iterator[str]:
+    """Peers that the timeline keeps from taking data for a time, unless they are named for all of the run anyway."""
+    links = scenario.topology.links
+    if links is None:
+        return
+    limit, least = setting.get("rto_max_ms"), KNOBS["rto_max_ms"].low
+    lowest = isinstance(limit, int | float) and limit <= least
+    sooner = "" if lowest else "; with a lower RTO-max a link notices sooner that its peer takes data again"
+    found: dict[str, list[str]] = {}
+    for name in links.names():
+        times = _standstills(scenario, name)
+        if times and name not in pinned and float(np.median(outcomes.link_congested_s[name])) > 0.0:
+            found.setdefault(" and ".join(times), []).append(name)
+    for when, names in found.items():
+        congested_s = max(float(np.median(outcomes.link_congested_s[name])) for name in names)
+        yield (
+            f"stalled peer: {', '.join(names)} served nothing {when}, as the timeline has it, and congested for up to "
+            f"{congested_s:.0f} s{sooner}"
+        )
+
+
+def _standstills(scenario: Scenario, link: str) -> list[str]:
+    """Return from when to when a link's peer serves nothing, in words; ramps count from their end."""
+    since: float | None = None
+    times = []
+    for event in sorted(scenario.timeline, key=lambda each: each.time_s):
+        if not isinstance(event, CapacityEvent) or event.target not in ("*", link, link.partition("/")[0]):
+            continue
+        if event.value == 0.0:
+            since = (event.until_s or event.time_s) if since is None else since
         elif since is not None:
             times.append(f"from {since:g} s to {event.time_s:g} s")
             since = None

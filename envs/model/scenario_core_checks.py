@@ -58,16 +58,20 @@ def elements(scenario: "Scenario") -> Iterator[Finding]:
             if getattr(topology, name) is not None:
                 rule = "belongs to LTE; the scenario's access is gprs"
                 yield Finding(("topology", name), rule, ABSENT, "leave it out, or set access: eps")
+    elif topology.links is not None:
+        rule = "belongs to 2G and 3G, whose requests go to the HLR by signalling links; the scenario's access is eps"
+        yield Finding(("topology", "links"), rule, ABSENT, "leave it out, or set access: gprs")
     if topology.dra is not None:
         yield from _agent(scenario)
     yield from _mate(scenario)
     if topology.ddn is not None:
         yield from _notifications(scenario)
-    if scenario.churn_profile is not None:
-        times = [time for time, _ in scenario.churn_profile.points]
+    for name in ("churn_profile", "activity"):
+        profile = getattr(scenario, name)
+        times = [time for time, _ in profile.points] if profile is not None else []
         if any(a >= b for a, b in pairwise(times)):
             shown = Shown(", ".join(f"{time:g} s" for time in times))
-            yield Finding(("churn_profile", "points"), "times must rise", shown, "sort them, each once")
+            yield Finding((name, "points"), "times must rise", shown, "sort them, each once")
     yield from _crowd(scenario)
 
 

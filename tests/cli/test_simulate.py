@@ -214,3 +214,11 @@ def test_live_is_a_table_on_stderr_where_that_is_no_terminal(capsys: pytest.Capt
     assert "convergence time T" in out
     assert "lab-pcrf, storm 0; knobs: nop_rate off" in err
     assert len(err.splitlines()) > 24
+
+
+def test_a_step_that_is_too_coarse_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "simulate", "lab-pcrf", "--set", "step_s=0.25", "--seeds", "1")
+    assert code == 0
+    assert "step_s: the step should be at most" in err
+    assert "but got 0.25 s" in err
+    assert "step_s" not in run(capsys, "simulate", "lab-pcrf", "--seeds", "1")[2]

@@ -8,6 +8,7 @@ import pytest
 
 import signalstorm as ss
 from signalstorm.envs.model.scenario import Scenario
+from signalstorm.envs.model.scenario_file import load
 from tests.experiments.short_storms import short
 
 QUICK = {"rto_min_ms": 500, "rto_initial_ms": 500, "rto_max_ms": 500}
@@ -27,6 +28,19 @@ def test_a_stalled_peer_is_named_and_no_remedy_is_promised() -> None:
     assert "overload" not in text
     assert "RTO-max is 500 ms, the least that is legal, so no lower one can help" in said(silent, QUICK)
     assert "stalled" not in said(short(rate_per_s=5000.0))
+
+
+def test_a_peer_that_stalls_for_a_part_of_the_run_is_named_with_its_times() -> None:
+    """Ten minutes of eight hours pin no link for most of the run."""
+    timeline = [
+        {"kind": "capacity", "target": "stp2", "time_s": 7000.0, "value": 0.0},
+        {"kind": "capacity", "target": "stp2", "time_s": 7600.0, "value": 500.0},
+    ]
+    whole = load("incident-2014-advised")
+    text = said(whole.with_fields({"timeline": [*whole.model_dump(mode="json")["timeline"], *timeline]}))
+    assert re.search(r"stalled peer: stp2/slc1, .*, stp2/slc4 served nothing from 7000 s to 7600 s", text)
+    assert "stp1" not in text
+    assert "stalled peer" not in said(whole)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -88,5 +88,20 @@ def export(
     files = [str(path) for path in paths]
     written = {path.name for path in paths}
     lines = {file: lines for file, lines in found["lines"].items() if lines and file in written}
-    shown = [f"{file}:\n" + "\n".join(commands) + "\n" for file, commands in lines.items()]
+    texts = {file: [*commands, *about(found["commands"][file])] for file, commands in lines.items()}
+    shown = [f"{file}:\n" + "\n".join(text) + "\n" for file, text in texts.items()]
     output.result({"files": files, **found}, "\n".join([*shown, *(f"wrote {file}" for file in files)]))
+
+
+def about(commands: list[dict[str, Any]]) -> list[str]:
+    """Return what a person must know before entering commands: times in their usual unit, and what they interrupt."""
+    from signalstorm.envs.model.knob_table import KNOBS
+
+    said = []
+    restarted = False
+    for command in commands:
+        said += [f"  ({', '.join(command['knobs'])}: {note})" for note in command["notes"] if "units of" in note]
+        restarted |= any(KNOBS[name].change == "association restart" for name in command["knobs"])
+    if restarted:
+        said.append("  (service-affecting: each association is taken down and restarted; change one at a time)")
+    return list(dict.fromkeys(said))

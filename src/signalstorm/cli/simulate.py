@@ -1,5 +1,6 @@
 """``signalstorm simulate``: a scenario's storms under one setting."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,8 @@ from signalstorm.cli.scenarios import ScenarioName
 
 if TYPE_CHECKING:
     from signalstorm.experiments.simulate import SimulationResult
+
+_log = logging.getLogger(__name__)
 
 
 def simulate(
@@ -72,6 +75,9 @@ def simulate(
     if out is not None:
         refuse_tune_folder(out)
         refuse_unwritable(out)
+    for warning in model.warnings():
+        if warning.path == ("step_s",):
+            _log.warning("%s", warning)
     result = run(model, knobs, seeds, vary=vary, record=plot or live or out is not None, check=check)
     record = result.to_json()
     if out is not None:

@@ -254,6 +254,15 @@ def test_a_limit_in_the_commands_units_gets_a_hint() -> None:
     assert "topology.links.rto_max_ms: should be 500 to 120000 ms" in hints[-1]
 
 
+def test_links_belong_to_2g_and_3g_and_times_of_activity_rise() -> None:
+    incident = load("incident-2014")
+    with pytest.raises(InputError, match=r"topology\.links: belongs to 2G and 3G.*set access: gprs"):
+        incident.with_fields({"access": "eps", "activity": None, "timeline": []})
+    points = [[5700.0, 0.003], [0.0, 3e-6], [7500.0, 0.0016]]
+    with pytest.raises(InputError, match=r"activity\.points: times must rise, but got 5700 s, 0 s, 7500 s"):
+        incident.with_fields({"activity.points": points})
+
+
 def test_packaged_scenarios_are_not_warned_of_their_steps() -> None:
     """The wait in force counts for the gate, not the shortest that a search may try."""
     incident = load("incident-2014")

@@ -1,11 +1,13 @@
 """Commands for an SGSN: its own gate line, and the associations of its links, legal after every line."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signalstorm.cli.export import about
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.experiments.export.commands import commands
@@ -113,3 +115,12 @@ def test_the_limits_are_in_order_after_every_line(old: list[int], new: list[int]
             box[word] = int(number)
             assert list(box.values()) == sorted(box.values())
     assert list(box.values()) == new
+
+
+def test_the_command_prints_milliseconds_and_what_it_interrupts() -> None:
+    quick = {**PRESENT, "rto_initial_ms": 1000, "rto_max_ms": 1000}
+    said = about([asdict(command) for command in commands(quick, PRESENT, UNKNOWN)])
+    assert any("rto_max_ms" in line and "10 units of 100 ms = 1000 ms" in line for line in said)
+    assert said[-1].startswith("  (service-affecting: each association is taken down and restarted")
+    slower = {**PRESENT, "nop_rate": 400}
+    assert not about([asdict(command) for command in commands(slower, PRESENT, UNKNOWN)])
