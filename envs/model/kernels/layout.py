@@ -168,8 +168,6 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_NEXT,  # service reaches up to here
     Q_EXPIRED,  # timed out in this step
     Q_FRESH,  # served in time in this step
-    Q_LATEST_FRESH,  # served in time, where all of it was admitted in the step before; else 0
-    Q_LATEST_EXPIRED,  # timed out, there
     Q_TAKEN,  # admitted in this step
     Q_PASS,  # admitted share of the other requests
     Q_PASS_LATER,  # admitted share of those
@@ -183,7 +181,7 @@ requests of the step in which their handsets sent them, so that the mean age tra
     Q_SUM_REPEATED,
     Q_PEAK,  # largest number of entries waiting
     Q_COUNT,
-) = range(42)
+) = range(40)
 
 # -- per-storm scalars -----------------------------------------------------------------------------------------
 (

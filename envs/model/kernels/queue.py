@@ -17,8 +17,6 @@ from signalstorm.envs.model.kernels.layout import (
     Q_FRESH,
     Q_IN,
     Q_LATER_IN,
-    Q_LATEST_EXPIRED,
-    Q_LATEST_FRESH,
     Q_LOW,
     Q_NEXT,
     Q_OVER,
@@ -113,21 +111,13 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload,
     clear(out, payload - 1, 1, tile)
     clear(out, payload, used, tile)
     clear(out, 2 * payload - 1, 1, tile)
-    # A queue that was empty is served out of the line of the step before: of all storms in one loop.
-    latest = ((step - 1) & mask) * payload
-    fresh_ones, expired_ones = 0, 0
     for b in range(len(tile)):
         position = q[Q_LOW, b]
         start = q[Q_START, b]
         target = q[Q_NEXT, b]
         # Older lines are gone from the ring, and so are their entries: served, or past every patience.
         pointer = max(int(q[Q_POINTER, b]), step - mask)
-        at_latest = pointer == step - 1 and ring[(step - 1) & mask, b] >= target
-        q[Q_LATEST_FRESH, b] = q[Q_FRESH, b] if at_latest else 0.0
-        q[Q_LATEST_EXPIRED, b] = q[Q_EXPIRED, b] if at_latest else 0.0
-        fresh_ones += q[Q_LATEST_FRESH, b] > 0.0
-        expired_ones += q[Q_LATEST_EXPIRED, b] > 0.0
-        while position < target and not at_latest:
+        while position < target:
             slot = pointer & mask
             reached = min(ring[slot, b], target)
             if reached > position:
@@ -144,32 +134,12 @@ def collect(base, offset, ring_offset, lines_offset, mask, step, stage, payload,
             pointer += position < target
         empty = q[Q_ADMITTED_SUM, b] - q[Q_TAKEN, b] <= target
         q[Q_POINTER, b] = step if empty else pointer
-    if fresh_ones > 0:
-        _add_line(out, 0, lines, latest, used, payload, q, Q_LATEST_FRESH, tile)
-    if expired_ones > 0:
-        _add_line(out, payload, lines, latest, used, payload, q, Q_LATEST_EXPIRED, tile)
     first = (step & mask) * payload
     at_once = min(used, stage)
     _write_lines(lines, first, inflow, 0, at_once, q, Q_PASS, tile)
     if used > at_once:
         _write_lines(lines, first, inflow, at_once, used - at_once, q, Q_PASS_LATER, tile)
     _write_lines(lines, first, inflow, payload - 1, 1, q, Q_PASS if payload <= stage else Q_PASS_LATER, tile)
-
-
-@njit(inline="always")
-def _add_line(out, to, lines, latest, used, payload, q, factor, tile):
-    """Add the payload of one line, times a factor per storm."""
-    if len(tile) == 1:
-        part = q[factor, 0]
-        for k in range(used):
-            out[to + k, 0] += part * lines[latest + k, 0]
-        out[to + payload - 1, 0] += part * lines[latest + payload - 1, 0]
-        return
-    for k in range(used):
-        for b in range(len(tile)):
-            out[to + k, b] += q[factor, b] * lines[latest + k, b]
-    for b in range(len(tile)):
-        out[to + payload - 1, b] += q[factor, b] * lines[latest + payload - 1, b]
 
 
 @njit(inline="always")
