@@ -1,7 +1,9 @@
 """The command line: exit codes, where output goes, and how quickly help appears."""
 
+import errno
 import json
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -142,3 +144,20 @@ def test_a_path_too_long_for_the_file_system_is_refused_in_one_message(run: Run,
     assert err.count("\n") == 1
     assert "too long for the file system" in err
     assert "a" * 81 not in err
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EFBIG])
+def test_a_disk_without_room_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: int
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code), "runs/storm/checkpoint.json")
+
+    monkeypatch.setattr(app_module, "app", full)
+    with pytest.raises(SystemExit) as left:
+        main(["train", "AttachLteEasy"])
+    assert left.value.code == 2
+    err = capsys.readouterr().err
+    assert err == f"signalstorm: cannot be written, {os.strerror(code)}: runs/storm/checkpoint.json. " + (
+        "Make room and give the same command\n"
+    )
