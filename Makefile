@@ -8,6 +8,8 @@ TEST_EXTRAS ?= dev,rl,web
 # The share of the product's lines that the quick tests must reach, in per cent.
 COVERAGE ?= 90
 PYTEST_ARGS ?=
+# Processes that run the quick tests side by side, a file of tests each; each takes a gigabyte.
+WORKERS ?= 2
 # The scenarios whose runs docs/gallery.md shows.
 GALLERY ?= lab-pcrf incident-2014
 
@@ -37,11 +39,11 @@ lint: $(VENV)/.installed-$(TEST_EXTRAS)
 	$(BIN)/lint-imports --no-cache
 
 # Coverage learns from Numba which kernel lines are compiled: hence the switch and an empty kernel cache. The tests that
-# start and kill processes come last and by themselves, added to what was measured before.
+# start and kill processes come last, one after another, added to what was measured before.
 quick-tests: $(VENV)/.installed-$(TEST_EXTRAS)
 	cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
 	export SIGNALSTORM_CACHE_DIR="$$cache" NUMBA_JIT_COVERAGE=1 && \
-	{ $(BIN)/pytest -m 'not long and not processes' --cov --cov-report= $(PYTEST_ARGS) || [ $$? = 5 ]; } && \
+	{ $(BIN)/pytest -m 'not long and not processes' -n $(WORKERS) --dist loadfile --cov --cov-report= $(PYTEST_ARGS) || [ $$? = 5 ]; } && \
 	{ $(BIN)/pytest -m 'processes and not long' --cov --cov-append --cov-report=term \
 	    --cov-fail-under=$(COVERAGE) $(PYTEST_ARGS) || [ $$? = 5 ]; }
 

@@ -12,7 +12,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the model's tests first and those that need a browser last.
 
-    A failure of the lowest layer explains those above it. And the kernels are then compiled in this process,
+    A failure of the lowest layer explains those above it. And the kernels are then compiled in these processes,
     where coverage sees their lines, and not in a child that a later test starts and perhaps kills.
     """
     items.sort(
