@@ -60,14 +60,7 @@ class Learnt:
 
 def _eyes_and_hands(options: Options, batch: Batch) -> tuple[Actuator, Features, dict[str, Any]]:
     """Return what moves knobs, what is seen of a batch, and what both mean."""
-    actuator = Actuator(
-        options.scenario,
-        options.knobs,
-        options.action_mode,
-        options.start,
-        options.control_interval_s,
-        options.limits,
-    )
+    actuator = options.actuator()
     features = Features(Observer(batch).quantities, options.scenario, options.knobs, batch.size)
     names = tuple(feature.name for feature in features.list)
     return actuator, features, interface(options, names, actuator.low, actuator.high)

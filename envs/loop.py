@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from signalstorm.envs.actions import STEPS, Actuator, action_space
+from signalstorm.envs.actions import STEPS, action_space
 from signalstorm.envs.features import Features
 from signalstorm.envs.kpis import KPIS, Tally
 from signalstorm.envs.model.knob_table import KNOBS
@@ -62,14 +62,7 @@ class Loop:
         self.rows = rows
         self._interval = options.interval_steps
         self._space = action_space(options.knobs, options.action_mode)
-        self.actuator = Actuator(
-            options.scenario,
-            options.knobs,
-            options.action_mode,
-            options.start,
-            options.control_interval_s,
-            options.limits,
-        )
+        self.actuator = options.actuator()
         longest = {
             name: float(high)
             for name, high in zip(options.knobs, self.actuator.high, strict=True)
@@ -180,6 +173,8 @@ class Loop:
                 f"actions must have the shape {wanted[1:]} per environment, in all {wanted}, but have {actions.shape}"
             )
         if isinstance(space, spaces.Box):
+            if actions.dtype.kind not in "fiu":
+                raise ValueError(f"actions must be real numbers from -1 to 1, but are of the type {actions.dtype}")
             if not np.isfinite(actions).all():
                 raise ValueError("actions must be finite, but some are NaN or infinite")
             return actions

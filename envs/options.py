@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from signalstorm.envs.actions import NO_LIMITS, ActionMode, Limits
+from signalstorm.envs.actions import NO_LIMITS, ActionMode, Actuator, Limits
 from signalstorm.envs.model.knob_table import KnobValue
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.storms import CHOICE, SEARCH
@@ -48,3 +48,12 @@ class Options:
     def episode_steps(self) -> int:
         """Intervals to the horizon."""
         return max(round(self.scenario.horizon_s / self.scenario.dt) // self.interval_steps, 1)
+
+    def actuator(self) -> Actuator:
+        """Return what turns actions into settings.
+
+        Raises:
+            InputError: If a knob is unknown, cannot be moved, or the start breaks a rule.
+        """
+        knobs, mode = self.knobs, self.action_mode
+        return Actuator(self.scenario, knobs, mode, self.start, self.control_interval_s, self.limits)

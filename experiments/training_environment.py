@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from signalstorm.envs.actions import Actuator
 from signalstorm.envs.families import FAMILIES, VARIANTS
 from signalstorm.envs.model import scenario_file, validation
 from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, located, wrong_input
@@ -135,9 +134,7 @@ def _check(options: Options) -> None:
     Raises:
         InputError: If an agent cannot move a knob, or its episodes cannot begin so.
     """
-    Actuator(
-        options.scenario, options.knobs, options.action_mode, options.start, options.control_interval_s, options.limits
-    )
+    options.actuator()
 
 
 def _of_environment(fault: Fault, named: str) -> Finding | Fault:

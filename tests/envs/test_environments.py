@@ -291,7 +291,19 @@ def test_wrong_options_are_refused_by_name() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "action"),
-    [("ratio", np.zeros(2)), ("ratio", np.array([np.nan])), ("discrete", np.int64(7)), ("discrete", np.float64(0.5))],
+    [
+        ("ratio", np.zeros(2)),
+        ("ratio", np.array([np.nan])),
+        ("ratio", np.array([0.5j])),
+        ("ratio", np.array([True])),
+        ("ratio", np.array(["0.5"])),
+        ("ratio", [None]),
+        ("ratio", None),
+        ("discrete", np.int64(7)),
+        ("discrete", np.float64(0.5)),
+        ("discrete", True),
+        ("discrete", None),
+    ],
 )
 def test_a_wrong_action_is_refused_and_leaves_the_storm_as_it_was(mode: str, action: Any) -> None:
     env = StormEnv("AttachLte", "Easy", action_mode=mode)
