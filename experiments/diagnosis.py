@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from signalstorm.envs.model.bound import as_set, messages_per_attach, needed
 from signalstorm.envs.model.capacity import UNLIMITED_PER_S, server_rates
-from signalstorm.envs.model.knob_checks import warn_rto
+from signalstorm.envs.model.knob_checks import warn_rto, without_command
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.metrics import Outcomes, watched_s
 from signalstorm.envs.model.scenario import Scenario
@@ -40,7 +40,8 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         *_too_tight(outcomes),
         *_little_room(scenario, setting),
         *diagnose_links(scenario, setting, outcomes),
-        *_acknowledgements(setting),
+        *map(str, warn_rto(setting)),
+        *(f"no such command: {finding}" for finding in without_command(setting)),
         *diagnose_core(scenario, setting, outcomes),
         *cannot_help(storms, setting),
         *moving_cannot_help(storms, setting, outcomes),
@@ -127,12 +128,6 @@ def _little_room(scenario: Scenario, setting: Mapping[str, KnobValue]) -> Iterat
             f"little room: the gate of {gate:g}/s lies {gate / calm - 1:.0%} above the {calm:.0f} attaches/s of calm "
             "times; where these grow past it, it keeps people out for ever"
         )
-
-
-def _acknowledgements(setting: Mapping[str, KnobValue]) -> Iterator[str]:
-    """Limits of the retransmission time-out that acknowledgements may outlast."""
-    for finding in warn_rto(setting):
-        yield str(finding)
 
 
 def _too_tight(outcomes: Outcomes) -> Iterator[str]:

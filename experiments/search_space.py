@@ -9,6 +9,7 @@ from typing import Any
 from optuna.distributions import BaseDistribution
 
 from signalstorm.envs.model.errors import ABSENT, Finding, Shown, located
+from signalstorm.envs.model.knob_checks import SGSN_ACTIONS
 from signalstorm.envs.model.knob_table import KNOBS, Knob, KnobValue
 from signalstorm.envs.model.knob_ties import below, ceiling, lowered
 from signalstorm.envs.model.knobs import Setting, movable, resolve, round_to_legal
@@ -220,9 +221,11 @@ def search_space(
     narrowed = ranges or {}
     origin = "--knobs" if knobs is not None else "--study" if narrowed else "tunable"
     wanted = list(knobs if knobs is not None else narrowed or scenario.tunable)
+    twice = dict.fromkeys(name for name in wanted if wanted.count(name) > 1)
     wanted = [_QUEUE_WAIT if name == _QUEUE else name for name in wanted]
     possible = movable(scenario)
     faults = [_fault(name, scenario, possible) for name in wanted if name not in possible]
+    faults += [Finding((name,), "is named twice", ABSENT, "name each knob once") for name in twice]
     if not wanted:
         rule = "a search needs at least one knob"
         faults.append(Finding((), rule, ABSENT, f"name some of {', '.join(possible)}"))
@@ -231,6 +234,8 @@ def search_space(
         if part is not None and name in possible and name in wanted:
             wrong, rows[name] = narrow(KNOBS[name], part)
             faults += wrong
+    if scenario.topology.links is not None:
+        faults += _sgsn_actions(wanted, rows)
     space = SearchSpace(scenario, tuple(name for name in KNOBS if name in wanted), rows)
     if not faults:
         faults = [fault for row in rows.values() for fault in _beyond(space, row)]
@@ -254,11 +259,24 @@ def _beyond(space: SearchSpace, row: Knob) -> Iterator[Finding]:
         yield Finding((row.name,), rule, Shown(f"low {row.low:g}"), f"lower the range, or search {other} as well")
 
 
+def _sgsn_actions(wanted: list[str], rows: dict[str, Knob]) -> Iterator[Finding]:
+    """Narrow what the gate is told to do to what an SGSN has a command for; yields a finding if nothing is left."""
+    if "nop_action" in wanted:
+        row = rows.get("nop_action", KNOBS["nop_action"])
+        rows["nop_action"] = replace(row, choices=tuple(word for word in row.choices if word in SGSN_ACTIONS))
+        if not rows["nop_action"].choices:
+            rule = f"the gate of an SGSN knows {' and '.join(SGSN_ACTIONS)}"
+            yield Finding(("nop_action", "choices"), rule, list(row.choices), "choose among these")
+
+
 def _fault(name: str, scenario: Scenario, possible: list[str]) -> Finding:
     if name not in KNOBS:
         return Finding((name,), "there is no such knob", ABSENT, nearest(name, possible))
     if not KNOBS[name].searchable:
         return Finding((name,), "is a what-if, no search may use it", ABSENT, f"use some of {', '.join(possible)}")
+    if name == "t3346_s" and scenario.topology.gate is not None:
+        rule = "an SGSN has no such command: its back-off is a range of minutes"
+        return Finding((name,), rule, ABSENT, "use t3346_low_min and t3346_high_min")
     element = KNOBS[name].element
     rule = f"the scenario {scenario.name} has no {element}"
     if getattr(scenario.topology, element) is not None:

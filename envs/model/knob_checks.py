@@ -19,6 +19,8 @@ from signalstorm.envs.model.knob_table import (
 )
 from signalstorm.envs.model.wording import nearest
 
+SGSN_ACTIONS = ("drop", "reject-congestion")
+"""What the gate of an SGSN can be told to do with whom it does not let through, drop first."""
 _QUEUE = KNOBS["nop_queue"]
 _TOLERANCE = 1e-9
 _RTO_WORDS = dict(zip(RTO_NAMES, ("RTO-min", "RTO-initial", "RTO-max"), strict=True))
@@ -97,6 +99,19 @@ def warn_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
             )
             way_out = f"give at least {100 * math.floor(delay_ms / 100 + 1):g} ms"
             yield Finding((name,), rule, Shown(f"{values[name]:g} ms"), way_out)
+
+
+def without_command(values: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each value of an SGSN's setting, which alone has links, that it has no command for."""
+    if "rto_max_ms" not in values:
+        return
+    if values.get("t3346_s", 0):
+        rule = "must be 0 for an SGSN, whose back-off is a range of minutes"
+        yield Finding(("t3346_s",), rule, values["t3346_s"], "use t3346_low_min and t3346_high_min")
+    action = values.get("nop_action", SGSN_ACTIONS[0])
+    if values.get("nop_rate", OFF) != OFF and action not in SGSN_ACTIONS:
+        rule = f"must be {' or '.join(SGSN_ACTIONS)} for an SGSN: how its command spells network failure is not settled"
+        yield Finding(("nop_action",), rule, action, "choose reject-congestion")
 
 
 def on_grid(knob: Knob, value: float) -> int | float:

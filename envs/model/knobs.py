@@ -258,12 +258,16 @@ def round_to_legal(values: Mapping[str, KnobValue]) -> Setting:
 
 
 def movable(scenario: Scenario) -> list[str]:
-    """Return the knobs that a search or an agent can move: searchable, and with a field in the scenario's network."""
+    """Return the knobs that a search or an agent can move: searchable, and with a field in the scenario's network.
+
+    An SGSN, which alone has signalling links, has no command for the back-off of an MME.
+    """
     return [
         name
         for name, knob in KNOBS.items()
         if knob.searchable
         and getattr(scenario.topology, knob.element) is not None
+        and not (name == "t3346_s" and scenario.topology.links is not None)
         and (name not in FIELDS or field_value(scenario.topology, name) is not None)
     ]
 

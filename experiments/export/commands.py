@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.errors import located, wrong_input
+from signalstorm.envs.model.knob_checks import without_command
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, KnobValue
 from signalstorm.envs.model.knobs import effective_queue
 from signalstorm.experiments.export.command import Command
@@ -238,9 +239,8 @@ def gate_rate(values: Values) -> float:
 
 def _sgsn_gate(target: Values) -> Iterator[Command]:
     rate = target.get("nop_rate")
-    if target.get("t3346_s", 0):
-        rule = "must be 0 for an SGSN, whose back-off is a range of minutes"
-        raise wrong_input(rule, target["t3346_s"], "use t3346_low_min and t3346_high_min", key="t3346_s")
+    if faults := list(without_command(target)):
+        raise located(faults)
     if rate is None:
         return
     if isinstance(rate, str):
@@ -248,9 +248,6 @@ def _sgsn_gate(target: Values) -> Iterator[Command]:
         yield Command("mme", (), _SGSN_GATE_OFF, ("nop_rate",), _SGSN_SOURCE, off)
         return
     action = str(target.get("nop_action", KNOBS["nop_action"].default))
-    if action not in _SGSN_ACTIONS:
-        rule = "must be drop or reject-congestion for an SGSN: how its command spells network failure is not settled"
-        raise wrong_input(rule, action, "choose reject-congestion", key="nop_action")
     wait_s = _number(target, "nop_wait_s", default=KNOBS["nop_wait_s"].default)
     held, keyword = effective_queue(
         rate,

@@ -10,6 +10,7 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS
 from signalstorm.envs.model.knobs import movable, resolve, validate
 from signalstorm.experiments.search_space import search_space
+from signalstorm.experiments.study_file import KnobRange
 
 LAB = scenario_file.load("lab-pcrf")
 INCIDENT = scenario_file.load("incident-2014")
@@ -140,3 +141,16 @@ def test_a_knob_of_a_missing_element_is_refused() -> None:
     scenario = LAB.with_fields({"topology.gate": None, "present": {}, "tunable": []})
     with pytest.raises(InputError, match="has no gate"):
         search_space(scenario, ["nop_rate"])
+
+
+def test_a_search_keeps_to_what_an_sgsn_has_commands_for() -> None:
+    assert search_space(INCIDENT, ["nop_action"]).knob("nop_action").choices == ("drop", "reject-congestion")
+    with pytest.raises(InputError, match=r"t3346_s: an SGSN has no such command.*t3346_low_min"):
+        search_space(INCIDENT, ["nop_rate", "t3346_s"])
+    with pytest.raises(InputError, match="the gate of an SGSN knows drop and reject-congestion"):
+        search_space(INCIDENT, ranges={"nop_action": KnobRange(choices=("reject-network-failure",))})
+
+
+def test_a_knob_named_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="nop_rate: is named twice"):
+        search_space(LAB, ["nop_rate", "nop_wait_s", "nop_rate"])
