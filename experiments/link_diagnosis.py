@@ -1,6 +1,7 @@
 """Diagnosis of signalling links, in words: overloaded ones, stalled peers, paths that die unnoticed."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import CapacityEvent, LinkEvent
 from signalstorm.experiments.core_diagnosis import LASTING, instants
 from signalstorm.experiments.patience import endurance
+
+E = TypeVar("E", LinkEvent, CapacityEvent)
 
 PINNED_SHARE = 0.7
 """A link congested for more than this share of the run does not recover by itself."""
@@ -60,15 +63,33 @@ def _out_of_service(scenario: Scenario) -> Iterator[str]:
 
 def _outages(scenario: Scenario, link: str) -> list[str]:
     """Return from when to when the SGSN knows a link to be down, in words."""
+    down: list[tuple[float, bool]] = []
+    for event in _events(scenario, LinkEvent, link):
+        if event.kind != "link_down" or event.noticed:
+            down.append((event.time_s, event.kind == "link_down"))
+    return _times(down)
+
+
+def _events(scenario: Scenario, kind: type[E], link: str) -> Iterator[E]:
+    """Yield the events of a kind that concern a link, in order."""
+    for event in sorted(scenario.timeline, key=lambda each: each.time_s):
+        if isinstance(event, kind) and event.target in ("*", link, link.partition("/")[0]):
+            yield event
+
+
+def _times(changes: Iterable[tuple[float, bool]]) -> list[str]:
+    """Return from when to when something lasts, in words.
+
+    Args:
+        changes: When it begins (true) or ends (false), in order; what ends at once does not last.
+    """
     since: float | None = None
     times = []
-    for event in sorted(scenario.timeline, key=lambda each: each.time_s):
-        if not isinstance(event, LinkEvent) or event.target not in ("*", link, link.partition("/")[0]):
-            continue
-        if event.kind == "link_down":
-            since = event.time_s if since is None and event.noticed else since
+    for time_s, begins in changes:
+        if begins:
+            since = time_s if since is None else since
         elif since is not None:
-            times.append(f"from {since:g} s to {event.time_s:g} s")
+            times += [f"from {since:g} s to {time_s:g} s"] if time_s > since else []
             since = None
     return times if since is None else [*times, f"from {since:g} s to the end"]
 
@@ -98,17 +119,10 @@ def _held_up(
 
 def _standstills(scenario: Scenario, link: str) -> list[str]:
     """Return from when to when a link's peer serves nothing, in words; ramps count from their end."""
-    since: float | None = None
-    times = []
-    for event in sorted(scenario.timeline, key=lambda each: each.time_s):
-        if not isinstance(event, CapacityEvent) or event.target not in ("*", link, link.partition("/")[0]):
-            continue
-        if event.value == 0.0:
-            since = (event.until_s or event.time_s) if since is None else since
-        elif since is not None:
-            times.append(f"from {since:g} s to {event.time_s:g} s")
-            since = None
-    return times if since is None else [*times, f"from {since:g} s to the end"]
+    events = _events(scenario, CapacityEvent, link)
+    return _times(
+        (event.until_s or event.time_s, True) if event.value == 0.0 else (event.time_s, False) for event in events
+    )
 
 
 def _overload(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:

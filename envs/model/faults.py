@@ -169,9 +169,9 @@ def _way_out(kind: str, value: Any, meaning: str) -> str:
 
 
 def _inside_sentence(text: str) -> str:
-    """Lower the first letter, unless the text begins with a name and a colon, such as ``T3410:``."""
+    """Lower the first letter, unless an acronym comes first, or a name and a colon, such as ``T3410:``."""
     first, _, _ = text.partition(" ")
-    return text if first.endswith(":") else f"{text[:1].lower()}{text[1:]}"
+    return text if first.endswith(":") or first[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 def _tags(path: Path, data: Any, model: type[BaseModel]) -> list[str]:

@@ -133,6 +133,7 @@ def test_links_out_of_service_are_named_with_since_when(events: list[tuple[str, 
 
 def test_a_link_in_service_is_not_said_to_be_out() -> None:
     silent = [{"kind": "link_down", "target": "stp1", "time_s": 200.0, "noticed": False}]
-    for timeline in ([], [{"kind": "link_reset", "target": "*", "time_s": 200.0}], silent):
+    at_once = [{"kind": kind, "target": "stp1", "time_s": 200.0} for kind in ("link_down", "link_up")]
+    for timeline in ([], [{"kind": "link_reset", "target": "*", "time_s": 200.0}], silent, at_once):
         text = said(short(rate_per_s=5000.0).with_fields({"timeline": timeline}))
         assert "out of service" not in text

@@ -114,7 +114,7 @@ def _text(result: "SimulationResult", record: dict[str, Any]) -> str:
     if spread is None or spread["median"] is None:
         time = f"not reached in {last_s:g} s"
     elif not record["stormed"]:
-        time = "no storm: health was never lost"
+        time = "no storm: health was never lost" if record["attempts"] > 0 else "no storm: nobody asked to attach"
     else:
         high = "beyond the horizon" if spread["p90"] is None else f"{spread['p90']:.1f} s"
         time = f"{spread['median']:.1f} s (10 to 90 %: {spread['p10']:.1f} s to {high})"
