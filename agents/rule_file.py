@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -92,6 +92,10 @@ class RuleFile(Part):
         if self.rows[-1].when:
             way_out = "add a row without `when`, for whatever else is seen"
             found.append(Finding(("rows", last, "when"), "must be empty in the last row", ABSENT, way_out))
+        found += [
+            Finding(("rows", i, "when"), why, ABSENT, "leave the row out, or change its numbers")
+            for i, why in _never_reached(self.rows)
+        ]
         if found:
             raise several(found)
         return self
@@ -110,6 +114,18 @@ class RuleFile(Part):
         )
 
 
+def _never_reached(rows: Sequence[RowEntry]) -> Iterator[tuple[int, str]]:
+    """Yield the rows with conditions that nothing meets, or that an earlier row has as well, and the reason."""
+    for i, row in enumerate(rows):
+        for one in row.when:
+            limits = [other.at_most for other in row.when if other.column == one.column and other.at_most is not None]
+            if one.above is not None and limits and min(limits) <= one.above:
+                yield i, f"can never hold: {one.column} above {one.above:g} and at most {min(limits):g}"
+        same = [set(other.when) for other in rows].index(set(row.when))
+        if row.when and same < i:
+            yield i, f"is never reached: the conditions are those of rows.{same}"
+
+
 def rule_file(law: Table, **known: Any) -> RuleFile:
     """Return the file of a law.
 
@@ -117,7 +133,10 @@ def rule_file(law: Table, **known: Any) -> RuleFile:
         law: The law.
         **known: Other fields of `RuleFile`.
     """
-    rows = tuple(RowEntry(when=tuple(_entry(one) for one in row.conditions), factor=row.factor) for row in law.rows)
+    entries = [RowEntry(when=tuple(_entry(one) for one in row.conditions), factor=row.factor) for row in law.rows]
+    # A search of better numbers may have moved them past one another; without such rows the table says the same.
+    idle = {i for i, _ in _never_reached(entries)}
+    rows = tuple(row for i, row in enumerate(entries) if i not in idle)
     fixed = ("floor_per_s", "dead_band_share", "step_share", "cool_down", "most_per_hour")
     moves = {name: getattr(law, name) for name in fixed}
     return RuleFile(rows=rows, **moves, **known)

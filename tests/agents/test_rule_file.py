@@ -84,3 +84,26 @@ def test_people_read_it_too() -> None:
     ]
     assert column_lines(LAW) == ["- congestion alarms up: links congested"]
     assert "cool_down: 3" in dump(rule_file(LAW))
+
+
+def test_rows_that_are_never_reached_are_refused() -> None:
+    text = """
+rows:
+- when: [{column: failed_share, above: 0.5}, {column: failed_share, at_most: 0.3}]
+  factor: 0.5
+- when: [{column: alarms, above: 1}]
+  factor: 0.8
+- when: [{column: alarms, above: 1}]
+  factor: 0.9
+- factor: 1.1
+"""
+    with pytest.raises(InputError) as caught:
+        parse(text, "rule.yaml")
+    assert "rule.yaml:3: rows.0.when: can never hold: failed_share above 0.5 and at most 0.3" in str(caught.value)
+    assert "rule.yaml:7: rows.2.when: is never reached: the conditions are those of rows.1" in str(caught.value)
+
+
+def test_rows_that_are_never_reached_are_not_written() -> None:
+    between = (Condition("failed_share", above=True, value=0.5), Condition("failed_share", above=False, value=0.3))
+    law = Table(rows=(Row(between, 0.5), Row((Condition("alarms", above=True, value=1.0),), 0.8), Row((), 1.1)))
+    assert [row.factor for row in rule_file(law).rows] == [0.8, 1.1]
