@@ -76,7 +76,7 @@ def moving_cannot_help(storms: StormSet, setting: Mapping[str, KnobValue], outco
         return []
     nearest = min(trial.effects, key=lambda one: min(one.time, one.lost))
     values = ", ".join(str(value) for value in trial.values)
-    loops = ", ".join(one.name for one in trial.effects if not one.name.startswith(f"{trial.knob}="))
+    loops = "; ".join(one.name for one in trial.effects if not one.name.startswith(f"{trial.knob}="))
     text = (
         f"cannot help: whoever moves {trial.knob} alone, on {trial.storms} storms none of {len(trial.effects)} hands "
         f"shortens the mean time or the hours lost by more than {THRESHOLD:.0%} (fixed at {values}; {loops}); nearest "

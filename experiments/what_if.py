@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from signalstorm.envs.model import scenario_file, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, located, wrong_input
-from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.model.files import write_together
 from signalstorm.envs.model.knobs import Setting, parse_set, resolve, validate
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import Event
@@ -313,13 +313,16 @@ def write_run(result: "SimulationResult", out: Path) -> None:
     writer.writerow(["seed", "time_s", "element", "quantity", "unit", "value"])
     for seed, time_s, element, quantity, unit, value in result.series_rows():
         writer.writerow([seed, f"{time_s:.6g}", element, quantity, unit, f"{value:.8g}"])
+    texts: dict[Path, str | bytes] = {
+        out / "scenario.yaml": scenario_file.dump(result.scenario),
+        out / "series.csv": table.getvalue(),
+        out / "result.json": json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n",
+    }
+    for seed in dict.fromkeys(alarm["seed"] for alarm in result.alarms):
+        own = [alarm for alarm in result.alarms if alarm["seed"] == seed]
+        texts[out / "traps" / f"storm-{seed}.txt"] = trap_lines(own, result.scenario.clock_start)
     try:
-        write_atomic(out / "scenario.yaml", scenario_file.dump(result.scenario))
-        write_atomic(out / "series.csv", table.getvalue())
-        write_atomic(out / "result.json", json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
-        for seed in dict.fromkeys(alarm["seed"] for alarm in result.alarms):
-            own = [alarm for alarm in result.alarms if alarm["seed"] == seed]
-            write_atomic(out / "traps" / f"storm-{seed}.txt", trap_lines(own, result.scenario.clock_start))
+        write_together(texts)
     except OSError as error:
         rule = f"must be a folder that can be written ({error.strerror})"
         raise wrong_input(rule, str(out), "give another --out", key="--out") from None

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from signalstorm.envs.model.errors import wrong_input
@@ -22,7 +23,45 @@ def write_atomic(path: str | os.PathLike[str], content: str | bytes, *, overwrit
         OSError: If the file cannot be written; an older one is then as it was.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    made = _make_folder(target.parent)
+    temporary = ""
+    try:
+        temporary = _temporary(target, content)
+        if overwrite:
+            os.replace(temporary, target)
+        else:
+            _place_beside_others(temporary, target)
+    except BaseException:
+        _remove([], made)
+        raise
+    finally:
+        _remove([temporary] if temporary else [], [])
+
+
+def write_together(contents: Mapping[Path, str | bytes]) -> None:
+    """Write several files as `write_atomic` does, all of them or, if one cannot be written, none.
+
+    Args:
+        contents: Text or bytes by the file.
+
+    Raises:
+        OSError: If a file cannot be written; older ones are then as they were, and no new folder stays behind.
+    """
+    made: list[Path] = []
+    temporaries: list[str] = []
+    try:
+        for target, content in contents.items():
+            made += _make_folder(target.parent)
+            temporaries.append(_temporary(target, content))
+        for temporary, target in zip(temporaries, contents, strict=True):
+            os.replace(temporary, target)
+    except BaseException:
+        _remove(temporaries, made)
+        raise
+
+
+def _temporary(target: Path, content: str | bytes) -> str:
+    """Write the content of a file into a temporary one beside it, and to the disk; returns where."""
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
@@ -34,13 +73,27 @@ def write_atomic(path: str | os.PathLike[str], content: str | bytes, *, overwrit
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(target))
-        if overwrite:
-            os.replace(temporary, target)
-        else:
-            _place_beside_others(temporary, target)
-    finally:
+    except BaseException:
+        _remove([temporary], [])
+        raise
+    return temporary
+
+
+def _make_folder(folder: Path) -> list[Path]:
+    """Make a folder, and those above it, where they are missing; returns those that were, the uppermost first."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()][::-1]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _remove(files: Iterable[str], folders: Sequence[Path]) -> None:
+    """Remove files, and folders that are empty, as far as that goes."""
+    for file in files:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            os.unlink(file)
+    for folder in reversed(folders):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _place_beside_others(temporary: str, target: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from signalstorm.envs.model.errors import ABSENT, Fault, InputError, Shown, wrong_input
-from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.model.files import write_together
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.export import against as boxes
 from signalstorm.experiments.export import record, releases, runbook, staros, vdra
@@ -101,8 +101,7 @@ def write(
     if box is not None and "staros" in wanted:
         texts[boxes.DIFF] = boxes.difference(box, texts)
     folder = Path(out)
-    for name, text in texts.items():
-        write_atomic(folder / name, text)
+    write_together({folder / name: text for name, text in texts.items()})
     for name in (name for target in wanted for name in _SOMETIMES.get(target, ()) if name not in texts):
         (folder / name).unlink(missing_ok=True)
     _LOG.info("exported the setting for %s to %s", source.record.scenario.name, folder)

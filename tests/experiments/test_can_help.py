@@ -34,7 +34,7 @@ def test_the_broken_knob_is_named_with_what_would_help() -> None:
     storms, outcomes = played(BROKEN, range(2), setting)
     (said,) = (line for line in diagnose(storms, setting, outcomes) if line.startswith("cannot help"))
     assert "whoever moves nop_rate alone, on 2 storms none of 13 hands" in said
-    assert "fixed at 50, 100, 168, 1005, 5000, off; rate matching, constant gain 1.1, clairvoyant" in said
+    assert "fixed at 50, 100, 168, 1005, 5000, off; rate matching; constant gain 1.1; clairvoyant" in said
     assert "with rto_max_ms = 500: T x 0." in said
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from signalstorm.envs.model.files import write_atomic
+from signalstorm.envs.model.files import write_atomic, write_together
 
 
 def test_writes_text_and_bytes_into_new_folders(tmp_path: Path) -> None:
@@ -68,3 +68,33 @@ def test_what_cannot_be_written_is_named_by_its_own_name(tmp_path: Path) -> None
     with pytest.raises(OSError, match="File name too long") as caught:
         write_atomic(target, "text")
     assert caught.value.filename == str(target)
+
+
+def test_files_are_written_together_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = tmp_path / "old", tmp_path / "folder" / "below" / "new"
+    write_atomic(old, "old")
+    write_together({old: "newer", new: b"new"})
+    assert (old.read_text(), new.read_text()) == ("newer", "new")
+    synced, real = [], os.fsync
+
+    def fail(handle: int) -> None:
+        synced.append(handle)
+        if len(synced) > 1:
+            raise OSError("disk full")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_together({old: "newest", tmp_path / "other" / "file": "new"})
+    assert old.read_text() == "newer"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "old"]
+
+
+def test_a_failure_leaves_no_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(handle: int) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomic(tmp_path / "new" / "below" / "file", "text")
+    assert list(tmp_path.iterdir()) == []
