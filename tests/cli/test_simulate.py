@@ -222,3 +222,15 @@ def test_a_step_that_is_too_coarse_is_warned_of(capsys: pytest.CaptureFixture[st
     assert "step_s: the step should be at most" in err
     assert "but got 0.25 s" in err
     assert "step_s" not in run(capsys, "simulate", "lab-pcrf", "--seeds", "1")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "scenario"),
+    [("IncidentSgsn", "incident-2014"), ("signalstorm/CoreStormEasy-v0", "core-storm-easy")],
+)
+def test_an_environment_is_no_scenario_but_has_one(
+    name: str, scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, "simulate", name)
+    assert code == 2
+    assert f"this is an environment's id, but got '{name}'. Its storms are those of {scenario}" in err

@@ -19,7 +19,27 @@ _WIDEST = 60
 
 app = typer.Typer(help="List the scenarios, show one, check a file, start a new one.")
 
-ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario's name, or a file's path.")]
+
+def _no_environment(name: str) -> str:
+    """Refuse an environment's id where a scenario is wanted, and say whose it is."""
+    from signalstorm.envs.families import FAMILIES
+    from signalstorm.envs.model.errors import wrong_input
+
+    if not any(family in name for family in FAMILIES):
+        return name
+    from signalstorm.envs.registry import options_of, parse_id  # with all of Gymnasium
+
+    found = parse_id(name)
+    if found is None:
+        return name
+    family, variant = found
+    way_out = f"its storms are those of {options_of(family.name, variant).scenario.name}: give that name"
+    raise wrong_input("must be a scenario; this is an environment's id", name, way_out, key="SCENARIO")
+
+
+ScenarioName = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="A scenario's name, or a file's path.", callback=_no_environment)
+]
 
 
 @app.callback(invoke_without_command=True)
