@@ -1,4 +1,4 @@
-"""Diagnosis of signalling links, in words: overloaded ones, stalled peers, paths that die unnoticed."""
+"""Diagnosis of signalling links, in words: overloaded ones, stalled peers, closed windows, paths that die unnoticed."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
@@ -157,7 +157,11 @@ def _overload(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Ou
 def _stalled(
     scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes, pinned: list[str]
 ) -> Iterator[str]:
-    """Links that are congested most of the time without being busy, whether or not their peer ever takes data again."""
+    """Links that are congested most of the time without being busy: their peer takes nothing, or the window is closed.
+
+    A window that is full closes; the backlog fills it again at each expiry of the retransmission timer, so the time-out
+    stays at RTO-max and a window per RTO-max is all that the link carries, although its peer takes data.
+    """
     links = scenario.topology.links
     if links is None:
         return
@@ -170,15 +174,27 @@ def _stalled(
     if not idle:
         return
     limit, least = setting.get("rto_max_ms"), KNOBS["rto_max_ms"].low
-    help_ = (
-        f"RTO-max is {least:g} ms, the least that is legal, so no lower one can help"
-        if isinstance(limit, int | float) and limit <= least
-        else "a lower RTO-max helps only if the peer takes data again and nobody notices"
-    )
-    yield (
-        f"stalled peer: {', '.join(idle)} congested for more than {PINNED_SHARE:.0%} of the time; "
-        f"{help_}, a restart of the links empties their queues"
-    )
+    at_least = isinstance(limit, int | float) and limit <= least
+    lowest = f"RTO-max is {least:g} ms, the least that is legal" if at_least else ""
+    congested = f"congested for more than {PINNED_SHARE:.0%} of the time"
+    restart = "a restart of the links empties their queues"
+    silent = [name for name in idle if _standstills(scenario, name)]
+    if silent:
+        no_use = "a lower RTO-max helps only if the peer takes data again"
+        help_ = f"{lowest}, so no lower one can help" if lowest else no_use
+        yield f"stalled peer: {', '.join(silent)} {congested}; {help_}, {restart}"
+    shut = [name for name in idle if name not in silent]
+    if shut:
+        sent = max(float(np.median(outcomes.link_tx[name])) / could[name] for name in shut)
+        window = (
+            f"the backlog fills a window of {links.window:g} messages again at each expiry of T3, by now after RTO-max"
+        )
+        seconds = f" = {limit / 1000:g} s" if isinstance(limit, int | float) else ""
+        help_ = f"{lowest}; " if lowest else "a lower RTO-max tries sooner, "
+        yield (
+            f"closed windows: {', '.join(shut)} {congested}, though they sent at most {sent:.0%} of what their peers "
+            f"could take: {window}{seconds}; {help_}{restart}"
+        )
 
 
 def _path_loss(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Outcomes) -> Iterator[str]:

@@ -30,6 +30,15 @@ def test_a_stalled_peer_is_named_and_no_remedy_is_promised() -> None:
     assert "stalled" not in said(short(rate_per_s=5000.0))
 
 
+def test_the_published_storm_is_said_to_lie_in_closed_windows_and_rto_max() -> None:
+    """Its peers take data all along; three links of STP-2 carry a window per RTO-max."""
+    text = said(load("incident-2014"))
+    assert "closed windows: stp2/slc1, stp2/slc2, stp2/slc3 congested" in text
+    assert "a window of 800 messages again at each expiry of T3, by now after RTO-max = 60 s; a lower RTO-max" in text
+    assert "stalled peer" not in text
+    assert "closed windows" not in said(load("incident-2014"), {"rto_max_ms": 5000})
+
+
 def test_a_peer_that_stalls_for_a_part_of_the_run_is_named_with_its_times() -> None:
     """Ten minutes of eight hours pin no link for most of the run."""
     timeline = [
