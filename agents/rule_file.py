@@ -115,15 +115,30 @@ class RuleFile(Part):
 
 
 def _never_reached(rows: Sequence[RowEntry]) -> Iterator[tuple[int, str]]:
-    """Yield the rows with conditions that nothing meets, or that an earlier row has as well, and the reason."""
+    """Yield the rows with conditions that nothing meets, or that an earlier row always meets first, and the reason."""
     for i, row in enumerate(rows):
         for one in row.when:
             limits = [other.at_most for other in row.when if other.column == one.column and other.at_most is not None]
             if one.above is not None and limits and min(limits) <= one.above:
                 yield i, f"can never hold: {one.column} above {one.above:g} and at most {min(limits):g}"
-        same = [set(other.when) for other in rows].index(set(row.when))
-        if row.when and same < i:
-            yield i, f"is never reached: the conditions are those of rows.{same}"
+        first = next((j for j in range(i) if row.when and _holds_wherever(rows[j], row)), None)
+        if first is not None:
+            yield i, f"is never reached: wherever its conditions hold, those of rows.{first} hold as well"
+
+
+def _holds_wherever(row: RowEntry, other: RowEntry) -> bool:
+    """Tell whether each condition of a row follows from one of another's."""
+    return all(
+        any(
+            known.column == one.column
+            and (
+                (one.above is not None and known.above is not None and known.above >= one.above)
+                or (one.at_most is not None and known.at_most is not None and known.at_most <= one.at_most)
+            )
+            for known in other.when
+        )
+        for one in row.when
+    )
 
 
 def rule_file(law: Table, **known: Any) -> RuleFile:

@@ -168,13 +168,13 @@ class Loop:
         """Return actions that belong to the space, numbers beyond its bounds aside, which are taken as the bound."""
         space = self.action_space
         wanted = (self.rows, *(space.shape or ()))
+        if isinstance(space, spaces.Box) and actions.dtype.kind not in "fiu":
+            raise ValueError(f"actions must be real numbers from -1 to 1, but are of the type {actions.dtype}")
         if actions.shape != wanted:
             raise ValueError(
                 f"actions must have the shape {wanted[1:]} per environment, in all {wanted}, but have {actions.shape}"
             )
         if isinstance(space, spaces.Box):
-            if actions.dtype.kind not in "fiu":
-                raise ValueError(f"actions must be real numbers from -1 to 1, but are of the type {actions.dtype}")
             if not np.isfinite(actions).all():
                 raise ValueError("actions must be finite, but some are NaN or infinite")
             return actions

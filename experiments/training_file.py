@@ -164,11 +164,13 @@ class TrainingFile(Part):
             rule = f"steps x rows must be at most {MOST_GATHERED:,}"
             fewer = f"such as {max(MOST_GATHERED // self.rows, 1)}"
             found.append(Finding(("learning", "steps"), rule, Shown(f"{steps:,}"), fewer))
+        elif steps < 2:
+            rule = "steps x rows must be at least 2, or there is nothing to learn from"
+            found.append(Finding(("learning", "steps"), rule, Shown(f"{steps}"), "raise rows, or the steps of each"))
         elif steps % self.learning.batch_size:
             size = fitting_batch(steps, self.learning.batch_size)
-            more = "gather at least 2 steps: raise rows, or the steps of each"
             fewer = f"take another number of rows or steps, or a batch_size of {steps}"
-            way_out = f"such as {size}" if size else more if steps < 2 else fewer
+            way_out = f"such as {size}" if size else fewer
             rule = f"batch_size must divide steps x rows, which is {steps}"
             found.append(Finding(("learning", "batch_size"), rule, self.learning.batch_size, way_out))
         if self.warm_start is not None and self.learning.algorithm != "ppo":

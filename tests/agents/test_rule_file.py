@@ -93,14 +93,19 @@ rows:
   factor: 0.5
 - when: [{column: alarms, above: 1}]
   factor: 0.8
-- when: [{column: alarms, above: 1}]
+- when: [{column: alarms, above: 2}, {column: failed_share, at_most: 0.5}]
+  factor: 0.9
+- when: [{column: alarms, above: 0}]
   factor: 0.9
 - factor: 1.1
 """
     with pytest.raises(InputError) as caught:
         parse(text, "rule.yaml")
+    assert len(caught.value.faults) == 2
     assert "rule.yaml:3: rows.0.when: can never hold: failed_share above 0.5 and at most 0.3" in str(caught.value)
-    assert "rule.yaml:7: rows.2.when: is never reached: the conditions are those of rows.1" in str(caught.value)
+    assert "rule.yaml:7: rows.2.when: is never reached: wherever its conditions hold, those of rows.1" in str(
+        caught.value
+    )
 
 
 def test_rows_that_are_never_reached_are_not_written() -> None:

@@ -234,3 +234,20 @@ def test_an_environment_is_no_scenario_but_has_one(
     code, _, err = run(capsys, "simulate", name)
     assert code == 2
     assert f"this is an environment's id, but got '{name}'. Its storms are those of {scenario}" in err
+
+
+def test_a_network_in_which_nobody_asks_has_no_storm_for_that_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quiet = scenario_file.load("attach-lte-easy").with_fields({"subscribers.0.registered_share": 0.0})
+    (tmp_path / "quiet.yaml").write_text(scenario_file.dump(quiet))
+    _, out, _ = run(capsys, "simulate", str(tmp_path / "quiet.yaml"), *QUICK)
+    assert "no storm: nobody asked to attach" in out
+
+
+def test_a_message_keeps_acronyms_in_capitals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = scenario_file.dump(scenario_file.load("attach-lte-easy")).replace("instances: 1", "instances: []")
+    (tmp_path / "wrong.yaml").write_text(wrong)
+    code, _, err = run(capsys, "simulate", str(tmp_path / "wrong.yaml"))
+    assert code == 2
+    assert "Meaning: IMSI managers among which rate and queue are split" in err

@@ -99,7 +99,7 @@ def test_unknown_names_suggest_the_nearest() -> None:
     ("text", "said"),
     [
         ("rows: 1\nlearning: {steps: 1, batch_size: 1}", "batch_size: must be at least 2"),
-        ("rows: 1\nlearning: {steps: 1, batch_size: 2}", "Gather at least 2 steps"),
+        ("rows: 1\nlearning: {steps: 1, batch_size: 2}", "steps x rows must be at least 2"),
         ("rows: 10\nlearning: {batch_size: 2000}", "Such as 640"),
     ],
 )
