@@ -41,7 +41,7 @@ def diagnose(storms: StormSet, setting: Mapping[str, KnobValue], outcomes: Outco
         *_little_room(scenario, setting),
         *diagnose_links(scenario, setting, outcomes),
         *map(str, warn_rto(setting)),
-        *(f"no such command: {finding}" for finding in without_command(setting)),
+        *(f"simulated all the same, but no command does it: {finding}" for finding in without_command(setting)),
         *diagnose_core(scenario, setting, outcomes),
         *cannot_help(storms, setting),
         *moving_cannot_help(storms, setting, outcomes),

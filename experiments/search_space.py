@@ -224,7 +224,7 @@ def search_space(
     twice = dict.fromkeys(name for name in wanted if wanted.count(name) > 1)
     wanted = [_QUEUE_WAIT if name == _QUEUE else name for name in wanted]
     possible = movable(scenario)
-    faults = [_fault(name, scenario, possible) for name in wanted if name not in possible]
+    faults = [_fault(name, scenario, possible) for name in dict.fromkeys(wanted) if name not in possible]
     faults += [Finding((name,), "is named twice", ABSENT, "name each knob once") for name in twice]
     if not wanted:
         rule = "a search needs at least one knob"

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from signalstorm.envs.model import scenario_file, yaml_lines
 from signalstorm.envs.model.errors import ABSENT, Fault, Finding, InputError, located, wrong_input
-from signalstorm.envs.model.files import write_together
+from signalstorm.envs.model.files import NO_ROOM, write_together
 from signalstorm.envs.model.knobs import Setting, parse_set, resolve, validate
 from signalstorm.envs.model.scenario import Scenario
 from signalstorm.envs.model.scenario_events import Event
@@ -324,5 +324,7 @@ def write_run(result: "SimulationResult", out: Path) -> None:
     try:
         write_together(texts)
     except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
         rule = f"must be a folder that can be written ({error.strerror})"
         raise wrong_input(rule, str(out), "give another --out", key="--out") from None

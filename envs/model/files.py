@@ -9,6 +9,9 @@ from pathlib import Path
 
 from signalstorm.envs.model.errors import wrong_input
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a file system that has no room, or no more for this user or file."""
+
 
 def write_atomic(path: str | os.PathLike[str], content: str | bytes, *, overwrite: bool = True) -> None:
     """Write a whole file: into a temporary file beside it, to the disk, then into its place.

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+import signalstorm as ss
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.knob_table import KNOBS
@@ -151,6 +152,17 @@ def test_a_search_keeps_to_what_an_sgsn_has_commands_for() -> None:
         search_space(INCIDENT, ranges={"nop_action": KnobRange(choices=("reject-network-failure",))})
 
 
+def test_what_has_no_command_is_simulated_but_said() -> None:
+    said = " ".join(ss.simulate(INCIDENT, {"t3346_s": 60}, seeds=1).to_json()["diagnosis"])
+    assert "simulated all the same, but no command does it: t3346_s: must be 0 for an SGSN" in said
+
+
 def test_a_knob_named_twice_is_refused() -> None:
     with pytest.raises(InputError, match="nop_rate: is named twice"):
         search_space(LAB, ["nop_rate", "nop_wait_s", "nop_rate"])
+
+
+def test_an_unknown_knob_named_twice_is_said_once_to_be_unknown() -> None:
+    with pytest.raises(InputError) as caught:
+        search_space(LAB, ["nop_rte", "nop_rte"])
+    assert [fault.rule for fault in caught.value.faults] == ["there is no such knob", "is named twice"]

@@ -15,8 +15,6 @@ EXIT_REJECTED = 1
 EXIT_WRONG_INPUT = 2
 """The command line, a file or a value in it is wrong."""
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a file system that has no room, or no more for this user or file."""
 _LONGEST_NAME = 80
 """Characters of a path that a message shows."""
 
@@ -51,11 +49,17 @@ def _in_words(error: Exception) -> tuple[str, int | None]:
         name = str(error.filename)
         shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
         return f"this path is too long for the file system, give a shorter one: {shown}", EXIT_WRONG_INPUT
-    if isinstance(error, OSError) and error.errno in _FULL:
+    if isinstance(error, OSError) and _has_no_room(error):
         # Files are written whole or not at all, so what is there already can be gone on from.
         where = f": {error.filename}" if error.filename else ""
         return f"cannot be written, {error.strerror}{where}. Make room and give the same command", EXIT_WRONG_INPUT
     return str(error), _exit_code(error)
+
+
+def _has_no_room(error: OSError) -> bool:
+    from signalstorm.envs.model.files import NO_ROOM
+
+    return error.errno in NO_ROOM
 
 
 def _exit_code(error: Exception) -> int | None:

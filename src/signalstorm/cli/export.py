@@ -62,6 +62,7 @@ def export(
     that it wrote.
     """
     from signalstorm.envs.model.errors import wrong_input
+    from signalstorm.envs.model.files import NO_ROOM
     from signalstorm.experiments.export import NotBetterError, preview, write
 
     output = start(as_json=as_json, quiet=quiet, verbose=verbose)
@@ -83,6 +84,8 @@ def export(
         print(f"signalstorm: {error}", file=sys.stderr)  # noqa: T201  (the command line may print)
         raise typer.Exit(EXIT_REJECTED) from None
     except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
         raise wrong_input(f"cannot be written: {error.strerror}", file=str(error.filename or folder)) from None
     found = preview(recommendation, release, names, against, followed)
     files = [str(path) for path in paths]
