@@ -4,7 +4,7 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from signalstorm.envs.model.errors import wrong_input
@@ -25,20 +25,7 @@ def write_atomic(path: str | os.PathLike[str], content: str | bytes, *, overwrit
         FileExistsError: If there is an older file that is not to be replaced.
         OSError: If the file cannot be written; an older one is then as it was.
     """
-    target = Path(path)
-    made = _make_folder(target.parent)
-    temporary = ""
-    try:
-        temporary = _temporary(target, content)
-        if overwrite:
-            os.replace(temporary, target)
-        else:
-            _place_beside_others(temporary, target)
-    except BaseException:
-        _remove([], made)
-        raise
-    finally:
-        _remove([temporary] if temporary else [], [])
+    _write({Path(path): content}, os.replace if overwrite else _place_beside_others)
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
@@ -48,8 +35,14 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         contents: Text or bytes by the file.
 
     Raises:
-        OSError: If a file cannot be written; older ones are then as they were, and no new folder stays behind.
+        OSError: If a file cannot be written; older ones are then as they were, unless the very last step failed, in
+            which written files take their places one by one. No new folder stays behind empty.
     """
+    _write(contents, os.replace)
+
+
+def _write(contents: Mapping[Path, str | bytes], place: Callable[[str, Path], None]) -> None:
+    """Write all of the files beside where they belong, and only then put them there."""
     made: list[Path] = []
     temporaries: list[str] = []
     try:
@@ -57,10 +50,11 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
             made += _make_folder(target.parent)
             temporaries.append(_temporary(target, content))
         for temporary, target in zip(temporaries, contents, strict=True):
-            os.replace(temporary, target)
+            place(temporary, target)
     except BaseException:
         _remove(temporaries, made)
         raise
+    _remove(temporaries, [])
 
 
 def _temporary(target: Path, content: str | bytes) -> str:

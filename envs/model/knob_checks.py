@@ -101,9 +101,14 @@ def warn_rto(values: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding((name,), rule, Shown(f"{values[name]:g} ms"), way_out)
 
 
+def is_sgsn(values: Mapping[str, Any]) -> bool:
+    """Tell whether a complete setting is an SGSN's: only that has signalling links."""
+    return "rto_max_ms" in values
+
+
 def without_command(values: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding for each value of an SGSN's setting, which alone has links, that it has no command for."""
-    if "rto_max_ms" not in values:
+    """Yield a finding for each value of an SGSN's setting that it has no command for."""
+    if not is_sgsn(values):
         return
     if values.get("t3346_s", 0):
         rule = "must be 0 for an SGSN, whose back-off is a range of minutes"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from signalstorm.envs.model.errors import located, wrong_input
-from signalstorm.envs.model.knob_checks import without_command
+from signalstorm.envs.model.knob_checks import SGSN_ACTIONS, is_sgsn, without_command
 from signalstorm.envs.model.knob_table import KNOBS, OFF, RTO_NAMES, KnobValue
 from signalstorm.envs.model.knobs import effective_queue
 from signalstorm.experiments.export.command import Command
@@ -70,7 +70,7 @@ _SGSN_GATE = (
 )
 _SGSN_GATE_OFF = "default network-overload-protection sgsn-new-connections-per-second"
 _SGSN_SOURCE = "CLI-R16 p5328, CLI-R18 p5470"
-_SGSN_ACTIONS = {"drop": "drop", "reject-congestion": "reject-with-cause congestion"}
+_SGSN_ACTIONS = dict(zip(SGSN_ACTIONS, ("drop", "reject-with-cause congestion"), strict=True))
 GATE_KNOBS = ("nop_rate", "nop_wait_s", "nop_queue", "nop_queue_wait_s", "nop_action")
 """Knobs that the gate's line sets."""
 _MARK = re.compile(r":? \{\w+\}")
@@ -118,7 +118,7 @@ def commands(
 
 def _in_order(target: Values, other: Values, release: Release, timer: Iterator[Command]) -> list[Command]:
     beside = list(core_commands(target, other, release))
-    if _is_sgsn(target):
+    if is_sgsn(target):
         gate = list(_sgsn_gate(target))
         links = list(_links(target, other))
         own = [*beside, *gate] if _refuses(target) else [*gate, *beside]
@@ -146,7 +146,7 @@ def on_box(present: Values, recommended: Values, t3346_s: int | None = None) -> 
     before, after = (
         {name: value for name, value in one.items() if _stands(name, one)} for one in (present, recommended)
     )
-    if _is_sgsn(present):  # its back-off is a range of minutes, and `t3346_s` no command of it
+    if is_sgsn(present):  # its back-off is a range of minutes, and `t3346_s` no command of it
         return before, after
     now = present.get(BACK_OFF, 0) if _refuses(present) else t3346_s
     then = recommended.get(BACK_OFF, 0) if _refuses(recommended) else now
@@ -172,7 +172,7 @@ def not_exported(target: Values, other: Values) -> Iterator[str]:
         elif not knob.exported and value != other.get(name, value):
             how = "the target vdra writes it" if knob.element == "dra" else "set it by hand"
             yield f"{name} = {knob.text(value)} is not written here, {how}: {_MARK.sub('', knob.command)}"
-    if not _is_sgsn(target) and not _refuses(target) and (target.get(BACK_OFF) or _refuses(other)):
+    if not is_sgsn(target) and not _refuses(target) and (target.get(BACK_OFF) or _refuses(other)):
         yield "t3346_s stays as it is on the box: it has no effect unless nop_action is reject-congestion"
 
 
@@ -224,11 +224,6 @@ def with_tail(command: Command, tail: str) -> Command:
     notes = tuple(kept if note == _TAIL_NOTE else note for note in command.notes)
     doubts = tuple(doubt for doubt in command.confirm if not doubt.startswith(_DDN_DOUBT))
     return replace(command, line=line, notes=notes, confirm=doubts)
-
-
-def _is_sgsn(values: Values) -> bool:
-    """Tell whether the setting is an SGSN's: only that has signalling links."""
-    return "rto_max_ms" in values
 
 
 def gate_rate(values: Values) -> float:
