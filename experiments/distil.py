@@ -290,6 +290,7 @@ def _documented(found: Distilled, learnt: Learnt, plan: Plan) -> RuleFile:
         "weights_sha256": facts["weights_sha256"],
         "scenario": scenario.name,
         "scenario_hash": scenario.hash(),
+        "interval_s": learnt.options.control_interval_s,
         "model": model_hash(),
         "trained_on": {name: facts.get(name) for name in BASIS},
         "versions": installed_versions(),

@@ -1,5 +1,6 @@
 """Rules as the runbook is told of them: plain lines and numbers, and a decision to work an example with."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -10,13 +11,14 @@ from signalstorm.agents.laws.base import LIMITING
 from signalstorm.agents.laws.rates import ConstantGain
 from signalstorm.agents.laws.table import Table
 from signalstorm.agents.rules import GATE, RULES, Card, TableCard
-from signalstorm.envs.model.errors import wrong_input
+from signalstorm.envs.model.errors import ABSENT, wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
 from signalstorm.envs.model.wording import nearest
 from signalstorm.experiments.export.rule_page import Followed
 from signalstorm.experiments.policies import basis_of
 from signalstorm.experiments.recommendation import load
 
+_log = logging.getLogger(__name__)
 _NAMES = {
     "requests": REQUESTS,
     "admitted": ADMITTED,
@@ -33,19 +35,22 @@ NONE = "none"
 """What is named for a runbook without a rule."""
 
 
-def find(named: str | None, recommendation: Path, *, transfer: bool = False) -> Followed | None:
+def find(named: str | None, recommendation: Path, *, transfer: bool = False, force: bool = False) -> Followed | None:
     """Return the rule of a name or a file; without one that of the run, or else the simplest one for a gate.
 
-    None where `NONE` is named, or nothing is and the recommended setting has no gate's rate for a rule to move.
+    None where `NONE` is named, or nothing is and the recommended setting has no gate's rate for a rule to move, or is
+    the present one. A rule of the run that is no better than a setting that nobody changes is passed over.
 
     Args:
         named: A name from `RULES`, a file, `NONE`, or None.
         recommendation: The file, or the folder of its run.
         transfer: Whether a rule that was distilled on another scenario will do, with a warning.
+        force: Whether a rule will do that is no better than a setting that nobody changes; the page says so.
 
     Raises:
         InputError: If there is no such rule, its file is wrong, it is not of the gate, or, without `transfer`, was
-            distilled on another scenario than the recommendation's.
+            distilled on another scenario than the recommendation's, or, without `force`, is no better than a setting
+            that nobody changes.
     """
     if named == NONE:
         return None
@@ -74,14 +79,21 @@ def find(named: str | None, recommendation: Path, *, transfer: bool = False) -> 
         origin = rule_file.origin_of(found, file, basis_of(scenario.name, scenario.hash), transfer=transfer)
         if origin is not None:
             origin.warn()
-    return _followed(str(path), TableCard(found.law, origin=origin), found)
+    followed = _followed(str(path), TableCard(found.law, origin=origin), found)
+    if followed.loss and not force:
+        rule = f"is no better than the best setting that nobody changes: {followed.loss}"
+        if named is None:
+            _log.warning("%s: the rule %s; it is passed over", file, rule)
+            return _offered(recommendation)
+        raise wrong_input(rule, ABSENT, "name another rule, none, or let it through with --force", file=str(file))
+    return followed
 
 
 def _offered(recommendation: Path) -> Followed | None:
-    """Return the simplest rule where the recommended setting has a gate's rate to move, else None."""
-    card = RULES[OFFERED]
-    gated = isinstance(load(recommendation).recommended.get(GATE), int | float)
-    return _followed(OFFERED, card) if gated and isinstance(card, Card) else None
+    """Return the simplest rule where the recommended setting is a new one with a gate's rate to move, else None."""
+    card, known = RULES[OFFERED], load(recommendation)
+    gated = isinstance(known.recommended.get(GATE), int | float)
+    return _followed(OFFERED, card) if gated and known.changed and isinstance(card, Card) else None
 
 
 def _followed(named: str, card: Card, file: rule_file.RuleFile | None = None) -> Followed:

@@ -149,7 +149,7 @@ def _overload(scenario: Scenario, setting: Mapping[str, KnobValue], outcomes: Ou
         yield f"{said}, the gate is off and lets up to {peak:,.0f}/s through: set nop_rate below what they carry"
     elif carried <= KNOBS["nop_rate"].low:
         way_out = ": add links" if always else ""
-        yield f"{said}, the gate lets {peak:,.0f}/s through, and no legal nop_rate is below that{way_out}"
+        yield f"{said}, the gate lets {peak:,.0f}/s through, and no legal nop_rate is below what they carry{way_out}"
     else:
         yield f"{said}, the gate lets {peak:,.0f}/s through: lower nop_rate"
 

@@ -16,6 +16,7 @@ from signalstorm.experiments.export.source import Source
 
 GATE = "nop_rate"
 """The knob that rules move."""
+_A_MINUTE_S = 60.0
 _CALM_INTERVALS = 10
 """Intervals without alarm and failures after which the rule has done its work."""
 
@@ -56,6 +57,20 @@ class Followed:
         """Whether it was distilled on another scenario."""
         return self.origin is not None and bool({"scenario", "scenario_hash"} & set(self.origin.differs))
 
+    @property
+    def interval_s(self) -> float:
+        """How often it is looked at [s]; a minute where nothing was measured."""
+        return float(self.distilled_from.get("interval_s", _A_MINUTE_S))
+
+    @property
+    def loss(self) -> str:
+        """By its own evidence, in words, how it is no better than the best static setting; empty where it is better."""
+        try:
+            own, static = (self.evidence[name]["rmst_s"] / 60.0 for name in ("rule", "best_static"))
+        except (KeyError, TypeError):
+            return ""
+        return f"{own:.1f} min against {static:.1f} min" if own >= static else ""
+
     def to_json(self) -> dict[str, Any]:
         """Return what an export says of it, in JSON's own types."""
         return {"name": self.name, "learnt": None if self.origin is None else self.origin.to_json()}
@@ -73,8 +88,11 @@ def check(rule: Followed | None, source: Source) -> None:
 
 def section(rule: Followed, source: Source, release: Release, names: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of the part."""
-    yield from ("", f"## {'Best: move' if _is_best(rule, source) else 'Move'} the gate once a minute", "")
+    often = "once a minute" if rule.interval_s == _A_MINUTE_S else f"every {rule.interval_s:g} s"
+    yield from ("", f"## {'Best: move' if _is_best(rule, source) else 'Move'} the gate {often}", "")
     yield from _origin(rule, source)
+    if loss := rule.loss:
+        yield from (f"**It is no better than a setting that nobody changes: {loss}.**", "")
     yield "Begin with the setting under *What to do*. Then, each time new counters are there:"
     yield ""
     yield from rule.table
@@ -124,7 +142,7 @@ def _is_best(rule: Followed, source: Source) -> bool:
         return False
     try:
         here = rule.distilled_from["scenario"] == source.record.scenario.name
-        return bool(here and rule.evidence["rule"]["rmst_s"] < rule.evidence["best_static"]["rmst_s"])
+        return bool(here and rule.evidence["rule"] and rule.evidence["best_static"] and not rule.loss)
     except (KeyError, TypeError):
         return False
 

@@ -9,7 +9,7 @@ pytest.importorskip("safetensors")
 pytest.importorskip("gymnasium")
 
 from signalstorm.agents import rule_file
-from signalstorm.cli import EXIT_OK, EXIT_WRONG_INPUT
+from signalstorm.cli import EXIT_OK, EXIT_REJECTED, EXIT_WRONG_INPUT
 from signalstorm.envs.model import scenario_file
 from signalstorm.experiments import distil
 from signalstorm.experiments.policy_advice import needed, policy_of
@@ -68,8 +68,10 @@ def test_distil(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "model was 0123456789ab" in err
     assert not (older / "rule.yaml").exists()
     code, out, err = run("distil", older, "--rows", "1", "-q", "--json", "--transfer")
-    assert code == EXIT_OK
+    assert code == EXIT_REJECTED  # weights drawn at random help nobody
     assert "it is let through" in err
+    assert "the table is no better than the setting with which its episodes begin" in err
+    assert json.loads(out)["rule"]["distilled_from"]["interval_s"] == 10.0
     assert json.loads(out)["rule"]["distilled_from"]["trained_on"]["model"] == OTHER
 
 

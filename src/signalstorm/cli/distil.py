@@ -1,15 +1,19 @@
 """``signalstorm distil``: a policy as a table that a person can follow."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from signalstorm.cli import EXIT_REJECTED
 from signalstorm.cli.common import AsJson, Quiet, Transfer, Verbose, start
 from signalstorm.cli.following import following
 
 if TYPE_CHECKING:
     from signalstorm.experiments.distil import Distilled
+
+_log = logging.getLogger(__name__)
 
 
 def distil(
@@ -36,7 +40,8 @@ def distil(
     Watches the policy on training storms, fits a small tree, picks its length, dead band and pause on choice storms,
     and moves its numbers one by one where storms then end sooner, so that a person enters at most 12 changes per hour
     on average; with --changes 12 also in the busiest hour of any storm, which costs a part of the gain.
-    Writes rule.yaml, which evaluate, compare, advise and the runbook take, and rule.md, the table for people.
+    Writes rule.yaml, which evaluate, compare, advise and the runbook take, and rule.md, the table for people. Exit
+    code 1 if the table is no better than the setting with which its episodes begin.
     """
     from signalstorm.experiments.distil import distil as run
 
@@ -44,6 +49,12 @@ def distil(
     with following(quiet=quiet) as (progress, _):
         found = run(policy, out=out, rows=rows, changes=changes, transfer=transfer, progress=progress)
     output.result(found.to_json(), _text(found))
+    if found.table.rmst_s >= found.best_static.rmst_s:
+        said = (
+            "the table is no better than the setting with which its episodes begin, %.1f s against %.1f s: exit code 1"
+        )
+        _log.warning(said, found.table.rmst_s, found.best_static.rmst_s)
+        raise typer.Exit(EXIT_REJECTED)
 
 
 def _text(found: "Distilled") -> str:

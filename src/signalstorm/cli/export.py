@@ -48,7 +48,11 @@ def export(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Export a setting that is worse than the present one on some storm.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Export a setting that is worse than the present one on some storm, or a rule that does not help.",
+        ),
     ] = False,
     transfer: Transfer = False,
     as_json: AsJson = False,
@@ -77,7 +81,7 @@ def export(
     if rule is not None or "runbook" in (target or ()):
         from signalstorm.experiments.followed import find
 
-        followed = find(rule, recommendation, transfer=transfer)
+        followed = find(rule, recommendation, transfer=transfer, force=force)
     try:
         paths = write(recommendation, folder, target or _BOTH, release, force, names, columns, against, followed)
     except NotBetterError as error:

@@ -112,6 +112,35 @@ def test_the_rule_of_the_run_is_found(tmp_path: Path) -> None:
     assert "## Best: move the gate" in (tmp_path / "runbook.md").read_text()
 
 
+def test_a_rule_that_is_no_better_than_a_fixed_setting_is_not_offered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "recommendation.json").write_text(json.dumps(recommendation()))
+    evidence = {"storms": [15_000, 15_064], "best_static": {"rmst_s": 690.0}}
+    evidence["rule"] = {"rmst_s": 996.0, "changes_per_hour": 7.9}
+    made_of = {"scenario": recommendation()["scenario"]["name"], "interval_s": 10.0}
+    path = tmp_path / "rule.yaml"
+    rule_file.save(path, rule_file.rule_file(TABLE, distilled_from=made_of, evidence=evidence))
+    offered = find(None, tmp_path)
+    assert offered is not None
+    assert offered.name == "constant-gain"
+    assert "no better than the best setting that nobody changes: 16.6 min against 11.5 min" in caplog.text
+    with pytest.raises(InputError, match=r"16\.6 min against 11\.5 min\. Name another rule, none, or let it through"):
+        find(str(path), tmp_path)
+    write(tmp_path, tmp_path, ["runbook"], rule=find(str(path), tmp_path, force=True))
+    text = (tmp_path / "runbook.md").read_text()
+    assert "## Move the gate every 10 s" in text
+    assert "**It is no better than a setting that nobody changes: 16.6 min against 11.5 min.**" in text
+
+
+def test_where_the_present_setting_stays_no_rule_is_offered_unasked(tmp_path: Path) -> None:
+    file = tmp_path / "recommendation.json"
+    kept = recommendation(changed=False, recommended=recommendation()["present"], override={}, diff=[])
+    file.write_text(json.dumps(kept))
+    assert find(None, file) is None
+    assert find("constant-gain", file) is not None
+
+
 def test_without_a_name_the_simplest_rule_for_a_gate_comes_first(tmp_path: Path) -> None:
     file = tmp_path / "recommendation.json"
     file.write_text(json.dumps(recommendation()))
