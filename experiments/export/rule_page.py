@@ -1,5 +1,6 @@
 """The part of a runbook that moves the gate with the storm: a rule on a card, with an example worked out."""
 
+import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from signalstorm.agents.origin import Origin
 from signalstorm.envs.model import scenario_file
 from signalstorm.envs.model.errors import ABSENT, wrong_input
 from signalstorm.envs.model.knob_table import KNOBS, KnobValue
+from signalstorm.envs.model.scenario_parts import is_number
 from signalstorm.experiments.export import staros
 from signalstorm.experiments.export.commands import commands
 from signalstorm.experiments.export.releases import Release
@@ -17,6 +19,7 @@ from signalstorm.experiments.export.source import Source
 GATE = "nop_rate"
 """The knob that rules move."""
 _A_MINUTE_S = 60.0
+"""As often as a person reads counters and enters a command."""
 _CALM_INTERVALS = 10
 """Intervals without alarm and failures after which the rule has done its work."""
 
@@ -59,8 +62,9 @@ class Followed:
 
     @property
     def interval_s(self) -> float:
-        """How often it is looked at [s]; a minute where nothing was measured."""
-        return float(self.distilled_from.get("interval_s", _A_MINUTE_S))
+        """How often it is looked at [s]; a minute where its file does not say."""
+        said: Any = self.distilled_from.get("interval_s")
+        return float(said) if is_number(said) and 0.0 < said < math.inf else _A_MINUTE_S
 
     @property
     def loss(self) -> str:

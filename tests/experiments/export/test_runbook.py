@@ -133,6 +133,16 @@ def test_a_rule_that_is_no_better_than_a_fixed_setting_is_not_offered(
     assert "**It is no better than a setting that nobody changes: 16.6 min against 11.5 min.**" in text
 
 
+@pytest.mark.parametrize("interval", ["often", None, -1, [10], True])
+def test_an_interval_that_is_none_is_a_minute(interval: object, tmp_path: Path) -> None:
+    rule_file.save(tmp_path / "mine.yaml", rule_file.rule_file(TABLE, evidence={"rule": "x", "best_static": 3}))
+    followed = find(str(tmp_path / "mine.yaml"), tmp_path)
+    assert followed is not None
+    strange = replace(followed, distilled_from={"interval_s": interval})
+    text = runbook.files(source.read(recommendation()), releases.UNKNOWN, {}, strange)[runbook.FILE]
+    assert "## Move the gate once a minute" in text
+
+
 def test_where_the_present_setting_stays_no_rule_is_offered_unasked(tmp_path: Path) -> None:
     file = tmp_path / "recommendation.json"
     kept = recommendation(changed=False, recommended=recommendation()["present"], override={}, diff=[])
