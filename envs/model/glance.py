@@ -308,13 +308,6 @@ def sum_up(raw, dt, origin_s, watched_s, bin_s, out):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def set_clocks(tile, column, rows, step):
-    """Set the rows of a storm that name a step of the batch; ``tile``: shape (rows of the tile, storms per tile)."""
-    for row in rows:
-        tile[row, column] = step
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
 def follow(factors, now, completed, low, high):
     """Return what was completed times a factor, the present value where nothing is known.
 

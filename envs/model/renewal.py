@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from signalstorm.envs.model.batch import Batch
-from signalstorm.envs.model.glance import set_clocks
 from signalstorm.envs.model.kernels import layout
 from signalstorm.envs.model.kernels.columns import renew
 from signalstorm.envs.model.plan import Plan
@@ -100,21 +99,19 @@ class Storms:
             rows: Rows of the batch.
             numbers: The storm that each begins.
         """
+        if not len(rows):
+            return
         self.prepare(numbers)
         batch = self.batch
         memory, width = batch.tiles
-        tiles = memory.reshape(len(memory), -1, width)
         index = np.asarray(rows, np.int64)
-        for row, number in zip(index.tolist(), numbers, strict=True):
-            tile, image = tiles[row // width], self._images[number]
-            # How far any storm of the tile has come is kept for all in the first column.
-            sends = tile[self._sends, 0]
-            renew(tile, row % width, self._emptied, image.rows, image.values)
-            set_clocks(tile, row % width, self._clocks, batch.step)
-            tile[self._sends, 0] = sends
+        images = [self._images[number] for _, number in zip(rows, numbers, strict=True)]
+        firsts = np.cumsum([0, *(len(image.rows) for image in images)])
+        entries, values = (np.concatenate(parts) for parts in zip(*((i.rows, i.values) for i in images), strict=True))
+        renew(memory, width, index, self._emptied, firsts, entries, values, self._clocks, batch.step, self._sends)
         if len(self._drawn):
             fields = batch.fields
-            own = np.array([self._images[number].fields for number in numbers]).reshape(-1, len(self._drawn))
+            own = np.array([image.fields for image in images])
             for place, values in zip(self._drawn, own.T, strict=True):
                 fields[place][index] = values
         self.began[index] = batch.step

@@ -4,24 +4,36 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def renew(memory, column, ranges, rows, values):
-    """Empty one storm's column, then fill in what it holds before its first step.
+def renew(memory, width, storms, ranges, firsts, rows, values, clocks, step, sends):
+    """Empty the columns of some storms, then fill in what each holds before its first step.
 
     Lines, what an entry of a queue consisted of, need not be emptied: a storm writes its own before it reads any.
 
     Args:
-        memory: A tile's array; shape (rows of the tile, storms per tile).
-        column: The storm's column.
-        ranges: First row and the first row beyond of what is emptied; shape (ranges, 2).
-        rows: Rows that hold something before the first step.
-        values: What they hold.
+        memory: Shape (tiles, numbers per tile).
+        width: Storms per tile.
+        storms: Their numbers in the batch; shape (storms,).
+        ranges: First row of a tile and the first row beyond of what is emptied; shape (ranges, 2).
+        firsts: Where each storm's part of ``rows`` and ``values`` begins, at last where the last one ends; shape
+            (storms + 1,).
+        rows: Rows that hold something before the first step; shape (entries,).
+        values: What they hold; shape (entries,).
+        clocks: Rows that name a step of the batch; shape (clocks,).
+        step: The step of the batch.
+        sends: Row whose first column says for all storms of a tile how far any has come; it stays as it is.
     """
-    for i in range(len(ranges)):
-        for row in range(ranges[i, 0], ranges[i, 1]):
-            if memory[row, column] != 0.0:  # most hold nothing, and a write costs more than a look
-                memory[row, column] = 0.0
-    for i in range(len(rows)):
-        memory[rows[i], column] = values[i]
+    for i in range(len(storms)):
+        tile, column = storms[i] // width, storms[i] % width
+        kept = memory[tile, sends * width]
+        for k in range(len(ranges)):
+            for row in range(ranges[k, 0], ranges[k, 1]):
+                if memory[tile, row * width + column] != 0.0:  # most hold nothing, and a write costs more than a look
+                    memory[tile, row * width + column] = 0.0
+        for k in range(firsts[i], firsts[i + 1]):
+            memory[tile, rows[k] * width + column] = values[k]
+        for k in range(len(clocks)):
+            memory[tile, clocks[k] * width + column] = step
+        memory[tile, sends * width] = kept
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
