@@ -46,7 +46,12 @@ def fault(name: str, holds: bool, rule: str, value: Any, way_out: str) -> list[F
 
 
 def faults_of_making(
-    modes: Sequence[str], render_mode: Any, threads: Any, num_envs: Any = 1, max_episode_steps: Any = None
+    modes: Sequence[str],
+    render_mode: Any,
+    threads: Any,
+    num_envs: Any = 1,
+    max_episode_steps: Any = None,
+    wrapped: Sequence[str] = (),
 ) -> list[Finding]:
     """Return what is wrong with the arguments that do not belong to the storm.
 
@@ -56,9 +61,12 @@ def faults_of_making(
         threads: Threads at most, or None.
         num_envs: Rows, `LARGEST_ROWS` at most.
         max_episode_steps: Intervals of an episode at most, or None.
+        wrapped: Render modes that ``gymnasium.make`` adds with a wrapper.
     """
     at_least = "must be a whole number of at least 1"
-    way_out = nearest(str(render_mode), modes)
+    way_out = nearest(str(render_mode), (*modes, *wrapped))
+    if render_mode in wrapped:
+        way_out = "make the environment with gymnasium.make, whose wrapper adds it"
     return [
         *fault(
             "num_envs",

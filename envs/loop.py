@@ -168,8 +168,12 @@ class Loop:
         """Return actions that belong to the space, numbers beyond its bounds aside, which are taken as the bound."""
         space = self.action_space
         wanted = (self.rows, *(space.shape or ()))
-        if isinstance(space, spaces.Box) and actions.dtype.kind not in "fiu":
-            raise ValueError(f"actions must be real numbers from -1 to 1, but are of the type {actions.dtype}")
+        if isinstance(space, spaces.Box):
+            if actions.dtype.kind not in "fiu":
+                raise ValueError(f"actions must be real numbers from -1 to 1, but are of the type {actions.dtype}")
+        elif actions.dtype.kind not in "iu":
+            rule = f"actions must be whole numbers from 0 to {len(STEPS) - 1}"
+            raise ValueError(f"{rule}, but are of the type {actions.dtype}: {actions!r}")
         if actions.shape != wanted:
             raise ValueError(
                 f"actions must have the shape {wanted[1:]} per environment, in all {wanted}, but have {actions.shape}"
@@ -179,7 +183,7 @@ class Loop:
                 raise ValueError("actions must be finite, but some are NaN or infinite")
             return actions
         most = np.asarray(space.nvec if isinstance(space, spaces.MultiDiscrete) else len(STEPS))
-        if not np.issubdtype(actions.dtype, np.integer) or (actions < 0).any() or (actions >= most).any():
+        if (actions < 0).any() or (actions >= most).any():
             raise ValueError(f"actions must be whole numbers from 0 to {len(STEPS) - 1}, but are {actions!r}")
         return actions
 

@@ -73,7 +73,7 @@ class StormEnv(gym.Env[Observation, Any]):
         Raises:
             InputError: If an argument is not legal.
         """
-        wrong = faults_of_making(RENDER_MODES, render_mode, threads)
+        wrong = faults_of_making(RENDER_MODES, render_mode, threads, wrapped=("human",))
         self.options = options_of(family, variant, beside=wrong, **changes)
         announce_compiling()
         self._loop = Loop(self.options, 1, threads)

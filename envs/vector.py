@@ -144,6 +144,9 @@ class StormVectorEnv(VectorEnv[Observations, Any, Any]):
         elif seed is None:
             seeds = [None] * self.num_envs
         else:
+            given: Any = seed
+            if np.ndim(given) != 1:
+                raise gym.error.Error(f"seed must be a whole number, or a list of one per row, but is {seed!r}")
             seeds = list(seed)
             if len(seeds) != self.num_envs:
                 raise ValueError(f"needs one seed per row, {self.num_envs}, but got {len(seeds)}")

@@ -147,11 +147,16 @@ def _one_of(words: Sequence[str]) -> str:
     return f"must be {'one of ' if len(words) > 1 else ''}{', '.join(words)}"
 
 
+def _bound(value: float) -> str:
+    """Return a bound: a large whole number in full, as it would be written."""
+    return f"{value:,}" if isinstance(value, int) and 1e6 <= value < 1e15 else f"{value:g}"
+
+
 def _rule(detail: ErrorDetails, unit: str) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in _BOUNDS:
         words, key = _BOUNDS[kind]
-        return f"{words} {context[key]:g}{f' {unit}' if unit and unit != 'share' else ''}"
+        return f"{words} {_bound(context[key])}{f' {unit}' if unit and unit != 'share' else ''}"
     if kind in _NUMBERS:
         return f"{_NUMBERS[kind]}{f', unit {unit}' if unit else ''}"
     if kind in ("too_short", "too_long"):

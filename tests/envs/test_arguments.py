@@ -35,6 +35,15 @@ def test_the_single_environment_refuses_odd_values(name: str, value: Any) -> Non
     assert [fault.key for fault in failure.value.faults] == [name]
 
 
+def test_the_mode_that_a_wrapper_adds_is_named() -> None:
+    with pytest.raises(InputError, match="One of: rgb_array, ansi, human"):
+        StormEnv(*EASY, render_mode="foo")
+    with pytest.raises(InputError, match=r"with gymnasium\.make"):
+        StormEnv(*EASY, render_mode="human")
+    with pytest.raises(InputError, match=r"One of: ansi\."):
+        StormVectorEnv(*EASY, render_mode="human")
+
+
 def test_all_faults_of_a_call_come_at_once() -> None:
     with pytest.raises(InputError) as failure:
         StormVectorEnv(*EASY, num_envs=0, threads=-1, render_mode="foo", dleay=1, delay=True)

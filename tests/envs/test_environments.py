@@ -284,9 +284,19 @@ def test_wrong_options_are_refused_by_name() -> None:
     rows = gym.make_vec("signalstorm/AttachLteEasy-v0", num_envs=2)
     with pytest.raises(ValueError, match="one seed per row"):
         rows.reset(seed=[1, 2, 3])  # type: ignore[arg-type]
+    for seed in (1.5, "7"):
+        with pytest.raises(gym.error.Error, match="seed must be a whole number, or a list of one per row"):
+            rows.reset(seed=seed)  # type: ignore[arg-type]
     rows.reset(seed=0)
     with pytest.raises(InputError, match="one truth value per row"):
         rows.reset(options={"reset_mask": np.zeros(3, bool)})
+
+
+def test_of_an_action_of_a_wrong_type_and_shape_the_type_is_named() -> None:
+    env = gym.make("signalstorm/AttachLteEasy-v0", action_mode="discrete", disable_env_checker=True).unwrapped
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="whole numbers from 0 to 4, but are of the type float64"):
+        env.step(np.array([0.5, 1.5]))
 
 
 @pytest.mark.parametrize(
