@@ -4,7 +4,6 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from signalstorm.envs.options import Options
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.policies import find_policy
-from signalstorm.experiments.refine import refine
+from signalstorm.experiments.refine import TRIALS, refine
 from signalstorm.experiments.run_folder import installed_versions, model_hash
 from signalstorm.experiments.train import Judgement, judge
 from signalstorm.experiments.tree import grow
@@ -36,8 +35,10 @@ Progress = Callable[[str, int, int], None]
 
 PAGE = "rule.md"
 """The table for people."""
+MOST_CHANGES = 12
+"""Nobody enters more commands in an hour."""
 _AIM_PER_H = 11.0
-"""Nobody enters more than 12 commands in an hour. Without a limit for every hour, what is chosen keeps below this on
+"""Without a limit for every hour, what is chosen keeps below this on
 average, for other storms need a few more."""
 _LEAST_SHARE = 0.01
 """A row stands for at least this share of what the policy did."""
@@ -46,8 +47,12 @@ _COOL_DOWNS = (0.0, 3.0)
 _STEP = 4.0
 """The factors of the rows hold a person back, so no step does."""
 _HOUR_MIN = 60
-_LEFT = 6
-"""Candidates that stay for the second, longer look."""
+_LEFT = 2
+"""Candidates of each length that stay for the second, longer look."""
+_LEAST_GAIN = 0.01
+"""A gain smaller than this counts as one of this size [share of the static setting's]."""
+_JUDGED = 3
+"""Tables that the search likes best, of which the choice storms choose."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +110,11 @@ class Plan:
     choose: Sequence[int] = range(CHOICE, CHOICE + 48)
     """Storms that choose the number of rows, the dead band and the pause."""
     refine: Sequence[int] = range(SEARCH + 96, SEARCH + 352)
-    """Storms on which its numbers are moved one by one; a quarter of them look first."""
+    """Storms on which its numbers are searched; a quarter of them meet every table tried, the rest the best few."""
     judge: Sequence[int] = range(CHOICE + 5000, CHOICE + 5064)
     """Storms that say what the rule costs."""
+    trials: int = TRIALS
+    """Sets of numbers that are tried."""
 
 
 def distil(
@@ -115,7 +122,7 @@ def distil(
     *,
     out: str | os.PathLike[str] | None = None,
     rows: int = MOST_ROWS,
-    changes: int = 0,
+    changes: int = MOST_CHANGES,
     plan: Plan | None = None,
     transfer: bool = False,
     progress: Progress | None = None,
@@ -149,8 +156,8 @@ def distil(
     watched = _run(learnt, options, plan.learn, series=True)
     told("watch", len(plan.learn), len(plan.learn))
     samples = samples_of(watched, options.delay)
-    tables = candidates(samples, rows, changes)
-    law = refined(choose(tables, options, plan.choose, told), options, plan, told)
+    tables = choose(candidates(samples, rows, changes), options, plan.choose, told)
+    law = refined(tables, learnt, plan, told)
     judged: list[Judged] = []
     for steering in (learnt, Static("best-static", options.start), Lawful(law)):
         told("judge", len(judged), 3)
@@ -224,7 +231,7 @@ def candidates(samples: Samples, rows: int, most: int = 0) -> list[Table]:
         rows: Rows at most.
         most: Changes at most in any hour; 0: no limit.
     """
-    lengths = sorted({max(rows // 3, 1), max(2 * rows // 3, 1), rows})
+    lengths = sorted({max(rows // 2, 1), rows})
     grown = [grow(samples.columns, samples.target, samples.weight, count, _LEAST_SHARE) for count in lengths]
     return [
         Table(rows=tuple(found), dead_band_share=band, step_share=_STEP, cool_down=pause, most_per_hour=most)
@@ -234,38 +241,74 @@ def candidates(samples: Samples, rows: int, most: int = 0) -> list[Table]:
     ]
 
 
-def choose(tables: Sequence[Table], options: Options, numbers: Sequence[int], told: Progress) -> Table:
-    """Return the table with the lowest restricted mean among those that change the knob seldom enough.
+def choose(tables: Sequence[Table], options: Options, numbers: Sequence[int], told: Progress) -> list[Table]:
+    """Return per number of rows, the fewest first, the best of the tables that change the knob seldom enough.
 
-    All take part in a third of the storms; the best of them in the others, too.
+    All take part in a third of the storms; the best of each length in the others, too.
     """
     first, rest = numbers[: -(-len(numbers) // 3)], numbers[-(-len(numbers) // 3) :]
-    scores = {}
-    for number, table in enumerate(tables):
-        told("choose", number, len(tables) + _LEFT)
-        scores[number] = _score(table, judge(_run(Lawful(table), options, first)))
-    left = sorted(scores, key=lambda number: scores[number])[:_LEFT]
-    if not rest:
-        return tables[left[0]]
-    final = {}
-    for done, number in enumerate(left):
-        told("choose", len(tables) + done, len(tables) + _LEFT)
-        final[number] = _score(tables[number], judge(_run(Lawful(tables[number]), options, rest)))
-    return tables[min(final, key=lambda number: final[number])]
+    lengths = sorted({len(table.rows) for table in tables})
+    total, done = len(tables) + _LEFT * len(lengths), 0
+
+    def scores(some: Sequence[Table], storms: Sequence[int]) -> list[Table]:
+        nonlocal done
+        found = {}
+        for table in some:
+            told("choose", done, total)
+            found[table] = _score(table, judge(_run(Lawful(table), options, storms)))
+            done += 1
+        return sorted(found, key=lambda table: found[table])
+
+    left = [scores([table for table in tables if len(table.rows) == length], first)[:_LEFT] for length in lengths]
+    return [(scores(some, rest) if rest else some)[0] for some in left]
 
 
-def refined(table: Table, options: Options, plan: Plan, told: Progress) -> Table:
-    """Return the best table of those that a search of its numbers went through, on the storms that chose the table."""
+@dataclass(frozen=True)
+class Share:
+    """What a table loses of a policy's gain over the best static setting, on one set of storms."""
 
-    def cost(numbers: Sequence[int], law: Table) -> tuple[float, float]:
-        judged = judge(_run(Lawful(law), options, numbers))
-        # Time and service count alike, in whatever unit.
-        return _too_many(law, judged), judged.rmst_s * judged.lost_h
+    options: Options
+    numbers: Sequence[int]
+    policy: Judgement
+    static: Judgement
 
+    def lost(self, table: Table) -> tuple[float, float]:
+        """Return the changes beyond what is aimed at, and the share lost of the time or of the service gained.
+
+        The larger counts: a table could have a network healthy for a moment, and strangle it ever after.
+        """
+        judged = judge(_run(Lawful(table), self.options, self.numbers))
+        shares = []
+        for name in ("rmst_s", "lost_h"):
+            own, policy, static = (getattr(one, name) for one in (judged, self.policy, self.static))
+            # Where the policy gains next to nothing, what counts is how the table compares with the static setting.
+            shares.append((own - policy) / max(static - policy, _LEAST_GAIN * static, 1e-9))
+        return _too_many(table, judged), max(shares)
+
+
+def refined(tables: Sequence[Table], learnt: Learnt, plan: Plan, told: Progress) -> Table:
+    """Search the numbers of the shortest table, and return the best of what was found and the tables as they are.
+
+    A table of few rows is easier to follow, and its few numbers are sooner found.
+
+    Args:
+        tables: Tables, the shortest first.
+        learnt: The policy.
+        plan: Which storms serve what.
+        told: Told how far it is.
+    """
     quarter = -(-len(plan.refine) // 4)
-    parts = (plan.refine[:quarter], plan.refine[quarter:])
-    path = refine(table, [partial(cost, part) for part in parts], lambda done, total: told("refine", done, total))
-    return min(path, key=partial(cost, plan.choose))
+    parts = [part for part in (plan.refine[:quarter], plan.refine[quarter:]) if len(part)]
+    *scores, last = (_share(learnt, part).lost for part in (*parts, plan.choose))
+    found = refine(tables[0], scores, plan.trials, lambda done, total: told("refine", done, total))
+    return min([*tables, *found[:_JUDGED]], key=last)
+
+
+def _share(learnt: Learnt, numbers: Sequence[int]) -> Share:
+    """Let a policy and the best static setting play storms."""
+    options = learnt.options
+    policy, static = (judge(_run(one, options, numbers)) for one in (learnt, Static("best-static", options.start)))
+    return Share(options, numbers, policy, static)
 
 
 def _score(table: Table, judged: Judgement) -> tuple[float, float]:

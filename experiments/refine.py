@@ -1,140 +1,184 @@
-"""Refine a table: one number of it moved at a time, kept where storms then end sooner under it.
+"""Refine a table: a search of all its numbers at once, with the table itself at the wheel.
 
-A tree imitates what a policy did where the policy went; a table with a dead band goes elsewhere, so its numbers are
-not the best for where it goes. A pattern search (Hooke and Jeeves, J. ACM 8, 1961) moves them while the table itself
-is at the wheel. Every set of numbers meets the same storms, so a small gain shows.
+A tree imitates what a policy did where the policy went; a table with a dead band and few changes goes elsewhere, so its
+numbers are not the best for where it goes. Moved one at a time they hardly get away from where they are, for a higher
+factor in one row only helps with a lower one in another: so TPE (Bergstra et al. 2011) looks at them together. Every
+set of numbers meets the same storms.
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from signalstorm.agents.laws.table import COLUMNS, Condition, Row, Table
 from signalstorm.experiments.tree import two_digits
 
-Score = Callable[[Table], tuple[float, float]]
-"""What is to be small."""
-Move = Callable[[Table], Table]
-"""A table with one number moved."""
+if TYPE_CHECKING:
+    import optuna
 
-STEPS = (0.06, 0.03)
-"""By how much a factor is moved in each sweep [share]; a threshold by twice as much, a count by 1."""
+Score = Callable[[Table], tuple[float, float]]
+"""What is to be small: first changes beyond what a person enters, then what the table loses."""
+
+TRIALS = 200
+"""Sets of numbers that are tried, the table's own among them."""
+_NEARBY = 24
+"""Of them drawn near the table's own, the rest where those before did best."""
+_SPREAD = 0.15
+"""Deviation of what is drawn nearby [share of a number's range]."""
+_LEFT = 6
+"""Tables that stay for further storms."""
 _FACTORS = (0.5, 4.0)
 """Factors stay within these."""
+_FACTOR_SPAN = 1.7
+"""A factor moves up or down by this factor at most."""
+_RATIO_SPAN = 4.0
+"""A threshold of a ratio does by this factor."""
+_LEAST_SHARE = 0.1
+"""A threshold of a share moves from 0 to twice its value, but at least to this, and at most to 1."""
+_COUNT_SPAN = 3
+"""A threshold of a count moves up by this at most, or to twice its value."""
 _BANDS = (0.05, 0.4)
 """Dead bands stay within these [share]."""
-_MOST_PAUSE = 8.0
+_MOST_PAUSE = 8
 """[intervals]"""
 
 
-def refine(
-    table: Table, scores: Sequence[Score], told: Callable[[int, int], None] = lambda done, total: None
-) -> list[Table]:
-    """Return the tables that a search went through, from the one given on, each better than the one before.
+@dataclass(frozen=True)
+class Number:
+    """A number of a table that is searched."""
 
-    Each number is moved up and down in each sweep, and moved on while that helps by every score: what helps on some
-    storms by chance seldom does so on others. Rows that no network can come to any more are left out.
+    name: str
+    """What the search calls it."""
+    low: float
+    high: float
+    value: float
+    """What it is in the table that the search starts from."""
+    log: bool = False
+    """Whether it is searched on a logarithmic scale."""
+    whole: bool = False
+    """Whether it is a whole number."""
+
+    def near(self, rng: np.random.Generator) -> float:
+        """Draw a value near the present one."""
+        low, high, value = np.log([self.low, self.high, self.value]) if self.log else (self.low, self.high, self.value)
+        drawn = value + _SPREAD * (high - low) * rng.standard_normal()
+        found = float(np.exp(drawn)) if self.log else float(drawn)
+        inside = min(max(found, self.low), self.high)
+        return round(inside) if self.whole else inside
+
+
+def refine(
+    table: Table,
+    scores: Sequence[Score],
+    trials: int = TRIALS,
+    told: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Table]:
+    """Return the tables that a search likes best, best first; rows that no network can come to any more are left out.
 
     Args:
         table: Where to start.
-        scores: Lower is better. The first is asked of each table tried, each further one of what those before it like
-            better, so the cheapest comes first.
-        told: Told how many moves are done, and of how many.
+        scores: Lower is better. The first is asked of each table tried, each further one of the best few of those
+            before it, whose order it then decides.
+        trials: Tables tried.
+        told: Told how many tables were tried, and of how many.
     """
-    path, best = [table], [score(table) for score in scores]
-    total = sum(len(list(moves(table, step))) for step in STEPS)
-    tried = {table}
-    done = 0
-    for step in STEPS:
-        for move in moves(table, step):
-            told(done, total)
-            done += 1
-            while (other := move(path[-1])) not in tried:
-                tried.add(other)
-                found = _better(other, scores, best)
-                if found is None:
-                    break
-                path, best = [*path, other], found
-    return [replace(one, rows=_reached(one.rows)) for one in path]
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=0, multivariate=True, n_startup_trials=min(_NEARBY, trials))
+    study = optuna.create_study(sampler=sampler)
+    searched = list(numbers(table))
+    rng = np.random.default_rng(0)
+    for number in range(_NEARBY):
+        study.enqueue_trial({one.name: one.near(rng) if number else one.value for one in searched})
+    first, *further = scores
+    found: dict[Table, tuple[float, float]] = {}
+    for done in range(trials):
+        told(done, trials)
+        trial = study.ask()
+        other = with_numbers(table, {one.name: _suggested(trial, one) for one in searched})
+        if other not in found:
+            found[other] = first(other)
+        beyond, cost = found[other]
+        study.tell(trial, cost + beyond)
+    left = sorted(found, key=lambda one: found[one])[:_LEFT]
+    for score in further:
+        known = {one: score(one) for one in left}
+        left.sort(key=lambda one: known[one])
+    return left
 
 
-def _better(
-    table: Table, scores: Sequence[Score], best: Sequence[tuple[float, float]]
-) -> list[tuple[float, float]] | None:
-    """Return a table's scores if each is lower than the best so far; None as soon as one is not."""
-    found: list[tuple[float, float]] = []
-    for score, least in zip(scores, best, strict=True):
-        found.append(score(table))
-        if found[-1] >= least:
-            return None
-    return found
-
-
-def moves(table: Table, step: float) -> Iterator[Move]:
-    """Yield the ways to move one number of a table; a threshold that several rows name moves in all of them.
+def numbers(table: Table) -> Iterator[Number]:
+    """Yield what is searched; a threshold that several rows name is one number.
 
     Args:
-        table: A table.
-        step: By how much a factor moves [share].
+        table: Where the search starts.
     """
-    for share in (1.0 + step, 1.0 - step):
-        for number in range(len(table.rows)):
-            yield partial(_factor, number=number, share=share)
-    for by in (-0.05, 0.05):
-        yield partial(_band, by=by)
-    for pause in (-1.0, 1.0):
-        yield partial(_pause, by=pause)
-    # What a number is now is not known before the moves ahead of it are made: thresholds go by their place.
-    named = [(c, (number, place)) for number, row in enumerate(table.rows) for place, c in enumerate(row.conditions)]
-    first = {(c.column, c.value): where for c, where in reversed(named)}
-    for where in sorted(first.values()):
-        for sign in (1.0, -1.0):
-            yield partial(_threshold, place=where, step=sign * 2.0 * step)
+    for number, row in enumerate(table.rows):
+        low, high = max(row.factor / _FACTOR_SPAN, _FACTORS[0]), min(row.factor * _FACTOR_SPAN, _FACTORS[1])
+        yield Number(f"factor {number}", low, high, row.factor, log=True)
+    for column, value in _thresholds(table):
+        yield _threshold(f"{column} {value:g}", column, value)
+    band = min(max(table.dead_band_share, _BANDS[0]), _BANDS[1])
+    yield Number("dead band", *_BANDS, band)
+    yield Number("pause", 0, _MOST_PAUSE, min(table.cool_down, _MOST_PAUSE), whole=True)
 
 
-def _factor(table: Table, number: int, share: float) -> Table:
-    low, high = _FACTORS
-    factor = min(max(round(table.rows[number].factor * share, 2), low), high)
-    rows = tuple(replace(row, factor=factor) if i == number else row for i, row in enumerate(table.rows))
-    return replace(table, rows=rows)
+def _thresholds(table: Table) -> list[tuple[str, float]]:
+    return list(dict.fromkeys((c.column, c.value) for row in table.rows for c in row.conditions))
 
 
-def _band(table: Table, by: float) -> Table:
-    low, high = _BANDS
-    return replace(table, dead_band_share=round(min(max(table.dead_band_share + by, low), high), 2))
+def _threshold(name: str, column: str, value: float) -> Number:
+    if COLUMNS[column].is_count:
+        return Number(name, 0, max(round(value) + _COUNT_SPAN, round(2 * value)), value, whole=True)
+    if COLUMNS[column].is_share or value <= 0.0:
+        return Number(name, 0.0, max(min(2.0 * value, 1.0), value, _LEAST_SHARE), value)
+    return Number(name, value / _RATIO_SPAN, value * _RATIO_SPAN, value, log=True)
 
 
-def _pause(table: Table, by: float) -> Table:
-    return replace(table, cool_down=min(max(table.cool_down + by, 0.0), _MOST_PAUSE))
+def _suggested(trial: "optuna.Trial", one: Number) -> float:
+    if one.whole:
+        return float(trial.suggest_int(one.name, int(one.low), int(one.high)))
+    return trial.suggest_float(one.name, one.low, one.high, log=one.log)
 
 
-def _threshold(table: Table, place: tuple[int, int], step: float) -> Table:
-    named = table.rows[place[0]].conditions[place[1]]
-    value = _stepped(named, step)
+def with_numbers(table: Table, values: Mapping[str, float]) -> Table:
+    """Return a table with other numbers, as a person can enter them.
+
+    Args:
+        table: The table.
+        values: By the names that `numbers` gives them.
+    """
 
     def moved(condition: Condition) -> Condition:
-        same = condition.column == named.column and condition.value == named.value
-        return replace(condition, value=value) if same else condition
+        value = values[f"{condition.column} {condition.value:g}"]
+        return replace(condition, value=value if COLUMNS[condition.column].is_count else two_digits(value))
 
-    rows = tuple(replace(row, conditions=tuple(map(moved, row.conditions))) for row in table.rows)
-    return replace(table, rows=rows)
-
-
-def _stepped(condition: Condition, step: float) -> float:
-    """Return the next threshold: that of a count is a whole number, others keep two digits; 0 stays the least."""
-    if COLUMNS[condition.column].is_count:
-        return max(round(condition.value) + math.copysign(1.0, step), 0.0)
-    return two_digits(condition.value * (1.0 + step))
+    rows = tuple(
+        Row(tuple(map(moved, row.conditions)), round(values[f"factor {number}"], 2))
+        for number, row in enumerate(table.rows)
+    )
+    return replace(table, rows=_reached(rows), dead_band_share=round(values["dead band"], 2), cool_down=values["pause"])
 
 
 def _reached(rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Leave out rows whose storms an earlier row takes: it asks for nothing that they do not ask for."""
+    """Leave out rows that ask for what cannot be, and those of which an earlier one asks for nothing more."""
     kept: list[Row] = []
     for row in rows:
-        if not any(all(_implied(c, row) for c in earlier.conditions) for earlier in kept):
+        earlier_holds = any(all(_implied(c, row) for c in earlier.conditions) for earlier in kept)
+        if not earlier_holds and not _contradicts(row):
             kept.append(row)
     return tuple(kept)
+
+
+def _contradicts(row: Row) -> bool:
+    return any(
+        a.column == b.column and a.above and not b.above and a.value >= b.value
+        for a in row.conditions
+        for b in row.conditions
+    )
 
 
 def _implied(condition: Condition, row: Row) -> bool:

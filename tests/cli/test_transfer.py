@@ -61,7 +61,7 @@ def test_another_model(run: Run, tmp_path: Path) -> None:
 
 def test_distil(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distil, "Plan", lambda: PLAN)
-    monkeypatch.setattr(distil, "refined", lambda law, *_: law)
+    monkeypatch.setattr(distil, "refined", lambda tables, *_: tables[0])
     older = save_policy(tmp_path / "older", model=OTHER)
     code, _, err = run("distil", older, "--rows", "1", "-q")
     assert code == EXIT_WRONG_INPUT

@@ -158,7 +158,7 @@ PLAN = distil.Plan(learn=range(4), choose=range(10_000, 10_003), refine=range(8,
 def test_a_table_from_a_policy_of_another_model_says_so(
     older: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(distil, "refined", lambda law, *_: law)
+    monkeypatch.setattr(distil, "refined", lambda tables, *_: tables[0])
     made = distil.distil(older, rows=1, plan=PLAN, transfer=True).rule
     assert made.distilled_from is not None
     assert made.distilled_from["model"] == model_hash()

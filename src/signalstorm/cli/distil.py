@@ -29,7 +29,7 @@ def distil(
         typer.Option(
             metavar="N", help="Changes at most in any hour of any storm, 1 to 60; 0: no limit, 12 per hour on average."
         ),
-    ] = 0,
+    ] = 12,
     transfer: Transfer = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -37,9 +37,9 @@ def distil(
 ) -> None:
     """Turn a policy into an ordered table of thresholds, over counters on an operator's screen, and say what it costs.
 
-    Watches the policy on training storms, fits a small tree, picks its length, dead band and pause on choice storms,
-    and moves its numbers one by one where storms then end sooner, so that a person enters at most 12 changes per hour
-    on average; with --changes 12 also in the busiest hour of any storm, which costs a part of the gain.
+    Watches the policy on training storms, fits small trees, picks dead band and pause on choice storms, and searches
+    the numbers of the smallest tree for those with which storms end soonest and lose least, so that a person enters at
+    most 12 changes in any hour of any storm.
     Writes rule.yaml, which evaluate, compare, advise and the runbook take, and rule.md, the table for people. Exit
     code 1 if the table is no better than the setting with which its episodes begin.
     """
