@@ -15,12 +15,13 @@ from signalstorm.agents.laws.table import COLUMNS, MOST_ROWS, Table
 from signalstorm.agents.learnt import Learnt
 from signalstorm.agents.origin import BASIS
 from signalstorm.agents.plant import View, plant_of
-from signalstorm.agents.rule_file import RULE, RuleFile, column_lines, rule_file, save, table_lines
+from signalstorm.agents.rule_file import RULE, RuleFile, rule_file, save
 from signalstorm.agents.steering import Lawful, Static, Steering
 from signalstorm.envs.model.errors import ABSENT, wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.storms import CHOICE, SEARCH
 from signalstorm.envs.options import Options
+from signalstorm.experiments.distil_page import page
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.policies import find_policy
@@ -355,58 +356,3 @@ def _documented(found: Distilled, learnt: Learnt, plan: Plan) -> RuleFile:
 def _span(numbers: Sequence[int]) -> list[int]:
     """Return the first number, and the first beyond."""
     return [min(numbers), max(numbers) + 1]
-
-
-def page(rule: RuleFile) -> str:
-    """Return a rule as a page of Markdown."""
-    law = rule.law
-    lines = [
-        f"# {rule.name}: {rule.knob}",
-        "",
-        f"{rule.description[:1].upper()}{rule.description[1:]}.",
-        "",
-        *table_lines(law),
-        "",
-        *column_lines(law),
-        "",
-        f"The first row that holds counts. At least {law.floor_per_s:g} per s; changes of {law.dead_band_share:.0%} or",
-        f"less are not entered, and none is larger than by a factor of {1.0 + law.step_share:g}.",
-        *pause_lines(law),
-    ]
-    if rule.evidence:
-        lines += ["", *_evidence_lines(rule.evidence)]
-    return "\n".join(lines) + "\n"
-
-
-def pause_lines(law: Table) -> list[str]:
-    """Return what is to be said of the pause after a change; nothing where there is none."""
-    lines = []
-    if law.cool_down:
-        lines += [
-            f"After a change the rate is not raised for {law.cool_down:g} intervals; it may be lowered at any time."
-        ]
-    if law.most_per_hour:
-        lines += [f"It is changed at most {law.most_per_hour} times in any 60 minutes."]
-    return lines
-
-
-def _evidence_lines(evidence: Mapping[str, Any]) -> list[str]:
-    first, beyond = evidence["storms"]
-    rows = [
-        f"| {name} | {one['rmst_s'] / 60.0:.1f} min | {one['lost_h']:.4f} h | {one['changes_per_hour']:.1f} "
-        f"| {one.get('most_changes_in_an_hour', '')} |"
-        for name, one in (
-            ("best static setting", evidence["best_static"]),
-            ("policy", evidence["policy"]),
-            ("this rule", evidence["rule"]),
-        )
-    ]
-    kept = evidence.get("share_of_gain_kept")
-    said = "The policy gains nothing here." if kept is None else f"It keeps {kept:.0%} of the policy's gain."
-    return [
-        f"On storms {first} to {beyond - 1}, which chose nothing of it. {said}",
-        "",
-        "| | restricted mean time | service lost per subscriber | changes per hour | most in any hour |",
-        "|---|---|---|---|---|",
-        *rows,
-    ]

@@ -21,6 +21,7 @@ from signalstorm.envs.model.errors import InputError
 from signalstorm.envs.model.scenario_file import load
 from signalstorm.envs.observation import ACCEPTS, ADMITTED, FAILURES, REQUESTS, Reading
 from signalstorm.experiments import contestants, distil
+from signalstorm.experiments.distil_page import page
 from signalstorm.experiments.evaluate import StormSet
 from signalstorm.experiments.loops import LoopResult, run_loop
 from signalstorm.experiments.refine import Score
@@ -95,6 +96,7 @@ def test_a_constant_policy_becomes_its_constant(policy: Path, tmp_path: Path) ->
     text = (tmp_path / "rule.md").read_text()
     assert "It is changed at most 12 times in any 60 minutes." in text
     assert "| this rule |" in text
+    assert "Of what the policy gains it keeps " in text or "The policy gains nothing here." in text
     assert f"changes of {rule.dead_band_share:.0%} or" in text
     # It takes part wherever a controller does, and does there what was judged.
     scenario = load("attach-lte-easy")
@@ -201,6 +203,26 @@ def test_candidates_have_the_limit_that_is_asked_for() -> None:
         assert {table.most_per_hour for table in tables} == {most}
         assert all(len(table.rows) <= 4 and not table.rows[-1].conditions for table in tables)
         assert len({table.dead_band_share for table in tables}) > 1
+
+
+@pytest.mark.parametrize(
+    ("static", "said"),
+    [
+        (
+            (200.0, 0.3),
+            "Of what the policy gains it keeps 80% in restricted mean time and 50% in service.",
+        ),
+        ((200.0, 0.1), "Of what the policy gains it keeps 80% in restricted mean time."),
+        ((90.0, 0.1), "The policy gains nothing here."),
+    ],
+)
+def test_the_page_says_what_is_kept_of_time_and_of_service(static: tuple[float, float], said: str) -> None:
+    done = {"policy": (100.0, 0.1), "best_static": static, "rule": (120.0, 0.2)}
+    evidence = {
+        who: {"rmst_s": time_s, "lost_h": lost_h, "changes_per_hour": 1.0} for who, (time_s, lost_h) in done.items()
+    }
+    rule = rule_file.rule_file(TABLE).model_copy(update={"evidence": {"storms": [0, 4], **evidence}})
+    assert f"On storms 0 to 3, which chose nothing of it. {said}" in page(rule)
 
 
 def test_what_cannot_be_distilled(tmp_path: Path, policy: Path) -> None:

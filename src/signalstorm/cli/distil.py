@@ -58,6 +58,7 @@ def distil(
 
 
 def _text(found: "Distilled") -> str:
-    from signalstorm.experiments.distil import PAGE, page
+    from signalstorm.experiments.distil import PAGE
+    from signalstorm.experiments.distil_page import page
 
     return f"{page(found.rule)}\nwrote {found.folder / 'rule.yaml'} and {found.folder / PAGE}"
