@@ -33,7 +33,8 @@ def _pause_lines(law: Table) -> list[str]:
     lines = []
     if law.cool_down:
         lines += [
-            f"After a change the rate is not raised for {law.cool_down:g} intervals; it may be lowered at any time."
+            f"After a change the rate is not raised for {law.cool_down:g} interval{'s' if law.cool_down != 1 else ''}; "
+            "it may be lowered at any time."
         ]
     if law.most_per_hour:
         lines += [f"It is changed at most {law.most_per_hour} times in any 60 minutes."]
