@@ -39,8 +39,7 @@ PAGE = "rule.md"
 MOST_CHANGES = 12
 """Nobody enters more commands in an hour."""
 _AIM_PER_H = 11.0
-"""Without a limit for every hour, what is chosen keeps below this on
-average, for other storms need a few more."""
+"""Without a limit for every hour, what is chosen keeps below this on average, for other storms need a few more."""
 _LEAST_SHARE = 0.01
 """A row stands for at least this share of what the policy did."""
 _DEAD_BANDS = (0.1, 0.2, 0.25, 0.3, 0.35)
