@@ -17,7 +17,7 @@ from signalstorm.agents.origin import BASIS
 from signalstorm.agents.plant import View, plant_of
 from signalstorm.agents.rule_file import RULE, RuleFile, rule_file, save
 from signalstorm.agents.steering import Lawful, Static, Steering
-from signalstorm.envs.model.errors import ABSENT, wrong_input
+from signalstorm.envs.model.errors import ABSENT, Finding, located, wrong_input
 from signalstorm.envs.model.files import write_atomic
 from signalstorm.envs.model.storms import CHOICE, SEARCH
 from signalstorm.envs.options import Options
@@ -142,10 +142,7 @@ def distil(
         InputError: If there is no such policy, it moves no rate, or, without `transfer`, its scenario or the model is
             not what it was trained on.
     """
-    if not 1 <= rows <= MOST_ROWS:
-        raise wrong_input(f"must be 1 to {MOST_ROWS}, for a person follows it", rows, file="--rows")
-    if not 0 <= changes <= _HOUR_MIN:
-        raise wrong_input(f"must be 1 to {_HOUR_MIN} per hour, or 0 for no limit", changes, file="--changes")
+    _check(rows, changes)
     learnt = _policy(policy, transfer=transfer)
     options, plan = learnt.options, plan or Plan()
     folder = Path(out) if out is not None else _home(learnt)
@@ -167,6 +164,19 @@ def distil(
     save(folder / RULE, found.rule)
     write_atomic(folder / PAGE, page(found.rule))
     return found
+
+
+def _check(rows: int, changes: int) -> None:
+    """Refuse sizes that no person can follow, all at once."""
+    wrong = []
+    if not 1 <= rows <= MOST_ROWS:
+        rule = f"must be 1 to {MOST_ROWS}, for a person follows it"
+        wrong.append(Finding(("--rows",), rule, rows, "leave it out for the longest"))
+    if not 0 <= changes <= _HOUR_MIN:
+        rule = f"must be 1 to {_HOUR_MIN} per hour, or 0 for no limit"
+        wrong.append(Finding(("--changes",), rule, changes, f"leave it out for {MOST_CHANGES}"))
+    if wrong:
+        raise located(wrong, "distil")
 
 
 def _policy(named: str | os.PathLike[str], *, transfer: bool) -> Learnt:

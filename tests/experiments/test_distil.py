@@ -230,8 +230,9 @@ def test_what_cannot_be_distilled(tmp_path: Path, policy: Path) -> None:
         distil.distil(tmp_path)
     with pytest.raises(InputError, match="1 to 12"):
         distil.distil(policy, rows=13)
-    with pytest.raises(InputError, match="1 to 60 per hour, or 0 for no limit"):
-        distil.distil(policy, changes=-1)
+    with pytest.raises(InputError, match="1 to 60 per hour, or 0 for no limit") as failure:
+        distil.distil(policy, rows=0, changes=-1)
+    assert [fault.key for fault in failure.value.faults] == ["--rows", "--changes"]
 
 
 def test_rules_of_another_knob_are_refused(tmp_path: Path) -> None:
